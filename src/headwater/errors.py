@@ -1,0 +1,348 @@
+"""Every error that Headwater raises, grouped by who must act.
+
+    HeadwaterError
+    ├── DeclarationError          the author of a declaration: raised before anything runs, with file, line and column
+    │   ├── SyntaxRefused             the text can't be parsed
+    │   ├── CheckFailed               one or more findings; carries them all
+    │   └── Finding                   one reason why a declaration is refused (the subclasses below)
+    ├── CallError                 the caller of the API or of a command: a wrong name, a wrong argument
+    │   ├── UnknownTopic  UnknownView  NotAProject  ProjectExists  ArgumentRefused
+    │   ├── UnsortedLoad              a load would make most of itself late
+    │   ├── StrictLoadRefused         a strict load has unreadable rows
+    │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
+    │   └── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
+    ├── DataError                 one event: becomes a dead letter, never a failed append
+    │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge
+    ├── OperatorError             whoever runs the machines: disk, object store, settings
+    │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
+    │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
+    │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
+    │   ├── TopicChanged              the declaration no longer fits what the log holds
+    │   └── SettingsRefused           headwater.toml can't be used
+    └── InternalError             us: a broken invariant; please report it
+
+An error carries fields, not only text: `error.summary`, `error.detail`, `error.hint`, `error.origin`, and whatever the
+raiser named (`error.fields["view"]`). `str(error)` is what a person reads; `error.as_dict()` is what a program reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, order=True)
+class Origin:
+    """Where in the user's files something was written; lines and columns count from one."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class HeadwaterError(Exception):
+    """The root. `summary` is one line in lower case without a full stop; `detail` and `hint` are sentences."""
+
+    transient: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        summary: str,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        origin: Origin | None = None,
+        **fields: Any,
+    ) -> None:
+        super().__init__(summary)
+        self.summary = summary
+        self.detail = detail
+        self.hint = hint
+        self.origin = origin
+        self.fields: Mapping[str, Any] = fields
+
+    @classmethod
+    def code(cls) -> str:
+        """The stable name for programs and docs: the class name in kebab case.
+
+        >>> UnknownTopic.code()
+        'unknown-topic'
+        """
+        return "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        if self.detail:
+            lines.append(f"  Detail: {self.detail}")
+        if self.hint:
+            lines.append(f"  Hint:   {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.summary, self.detail, self.hint, self.origin, dict(self.fields))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The error with stable field names, ready for JSON."""
+        found: dict[str, Any] = {"error": self.code(), "summary": self.summary}
+        if self.detail:
+            found["detail"] = self.detail
+        if self.hint:
+            found["hint"] = self.hint
+        if self.origin:
+            found |= {"file": self.origin.file, "line": self.origin.line, "column": self.origin.column}
+        return found | {name: str(value) for name, value in self.fields.items()}
+
+
+def _restore(
+    kind: type[HeadwaterError],
+    summary: str,
+    detail: str | None,
+    hint: str | None,
+    origin: Origin | None,
+    fields: dict[str, Any],
+) -> HeadwaterError:
+    return kind(summary, detail=detail, hint=hint, origin=origin, **fields)
+
+
+# The author of a declaration
+
+
+class DeclarationError(HeadwaterError):
+    """A declaration is refused; nothing has run."""
+
+
+class SyntaxRefused(DeclarationError):
+    """The text of a declaration can't be parsed."""
+
+
+class Finding(DeclarationError):
+    """One reason why a declaration is refused. A warning is a finding that doesn't refuse."""
+
+    severity: ClassVar[str] = "error"
+
+
+class Caution(Finding):
+    """A finding that is shown and doesn't refuse."""
+
+    severity: ClassVar[str] = "warning"
+
+
+class DuplicateName(Finding):
+    """Two declarations have the same name."""
+
+
+class UnknownName(Finding):
+    """A query reads a stream, table or view that is declared nowhere."""
+
+
+class UnknownColumn(Finding):
+    """An expression names a column that its inputs don't have."""
+
+
+class UnknownFunction(Finding):
+    """An expression calls a function that neither Spark nor the project has."""
+
+
+class UnknownOption(Finding):
+    """WITH names an option that this kind of declaration doesn't have."""
+
+
+class OptionRefused(Finding):
+    """An option has a value that it can't take."""
+
+
+class UnknownStore(Finding):
+    """A view names a store that headwater.toml doesn't declare."""
+
+
+class AmbiguousColumn(Finding):
+    """An unqualified column exists in more than one input."""
+
+
+class TypeMismatch(Finding):
+    """An expression is given types that it can't take."""
+
+
+class UnknownType(Finding):
+    """The type of an expression can't be derived, or a declared type can't be kept in the log."""
+
+
+class NoWatermark(Finding):
+    """Event time is used, but the input declares no watermark."""
+
+
+class UnboundedJoin(Finding):
+    """A stream-stream join has no bound in time."""
+
+
+class UnboundedState(Finding):
+    """A query would keep state for ever and no retention is stated."""
+
+
+class ImpureFunction(Finding):
+    """A view calls a function whose value depends on when or where it runs."""
+
+
+class OrderDependent(Finding):
+    """An aggregate's value would depend on the order in which rows happen to be processed."""
+
+
+class DependencyCycle(Finding):
+    """A view depends on itself."""
+
+
+class UnversionedJoin(Finding):
+    """A stream is joined with a table that has no versions, so a replay would give other rows."""
+
+
+class EmitRefused(Finding):
+    """The operators of a view can't keep the emit it asks for."""
+
+
+class StoreRefused(Finding):
+    """The store of a view can't take what the view emits."""
+
+
+class KeyNotInOutput(Finding):
+    """A declared key names a column that the declaration doesn't have."""
+
+
+class NotSupportedYet(Finding):
+    """The declaration is understood, but its executor doesn't exist in this version."""
+
+
+class QueryRefused(Finding):
+    """The query's shape has no meaning as a view."""
+
+
+class ApproximateValue(Caution):
+    """A value may differ in its last digits, or within its stated bound, between executions."""
+
+
+class LengthIgnored(Caution):
+    """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""
+
+
+class CheckFailed(DeclarationError):
+    """A project was refused; `findings` holds every reason, not only the first."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        count = sum(1 for finding in self.findings if finding.severity == "error")
+        super().__init__(f"the project has {count} {'finding' if count == 1 else 'findings'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CheckFailed, (self.findings,)
+
+    def __str__(self) -> str:
+        located = (f"{finding.origin}: {finding}" if finding.origin else str(finding) for finding in self.findings)
+        return "\n".join([self.summary, *located])
+
+
+# The caller
+
+
+class CallError(HeadwaterError):
+    """The call can't be carried out as it was made; nothing has changed."""
+
+
+class NotAProject(CallError):
+    """The folder has no headwater.toml."""
+
+
+class ProjectExists(CallError):
+    """`init` would overwrite a project."""
+
+
+class UnknownTopic(CallError):
+    """The project declares no stream or table of that name."""
+
+
+class UnknownView(CallError):
+    """The project declares no view of that name."""
+
+
+class ArgumentRefused(CallError):
+    """An argument has a value that it can't take."""
+
+
+class UnsortedLoad(CallError):
+    """Many rows of a load would be late only because the load isn't in the order of time."""
+
+
+class StrictLoadRefused(CallError):
+    """A strict load has rows that can't be read; none was appended."""
+
+
+class SequenceRefused(CallError):
+    """A producer's sequence went back, or was used twice with other content."""
+
+
+class PositionRefused(CallError):
+    """The log doesn't have that position, or another member of the reader has moved it."""
+
+
+# The data
+
+
+class DataError(HeadwaterError):
+    """One event can't be taken; it becomes a dead letter with this as its reason."""
+
+
+class UnreadableEvent(DataError):
+    """The bytes can't be parsed in the declared format."""
+
+
+class WrongType(DataError):
+    """A value doesn't fit the declared type."""
+
+
+class MissingValue(DataError):
+    """A required column has no value."""
+
+
+class TimeOutOfRange(DataError):
+    """The event time is before 1970 or further ahead than max_ahead."""
+
+
+class EventTooLarge(DataError):
+    """The event has more bytes than an event may have."""
+
+
+# The operator
+
+
+class OperatorError(HeadwaterError):
+    """Disk, object store, server or settings need someone's attention."""
+
+
+class LogUnavailable(OperatorError):
+    """The storage of the log did not answer or refused; what wasn't acknowledged wasn't appended."""
+
+    transient = True
+
+
+class LogDamaged(OperatorError):
+    """An entry or a file of the log is damaged, missing or was written by something else."""
+
+
+class TopicBusy(OperatorError):
+    """Other writers kept taking the next commit; nothing was appended."""
+
+    transient = True
+
+
+class TopicChanged(OperatorError):
+    """The declaration no longer fits what the log holds."""
+
+
+class SettingsRefused(OperatorError):
+    """headwater.toml can't be used."""
+
+
+class InternalError(HeadwaterError):
+    """A broken invariant: our mistake."""

@@ -1,0 +1,21 @@
+"""What is declared: frozen values that know no Spark and do no input or output."""
+
+from headwater.model.column import Column, schema_of
+from headwater.model.duration import parse_duration, spell_duration
+from headwater.model.function import Function
+from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
+from headwater.model.project import Declaration, Project
+from headwater.model.store import Store
+from headwater.model.stream import CONTENT, Stream
+from headwater.model.table import Table
+from headwater.model.topic import Personal, Topic
+from headwater.model.types import INSTANT, Variant, can_be_logged, spell_type
+from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View
+from headwater.model.window import Cumulate, Hop, Session, Tumble, Window
+
+__all__ = [
+    "CONTENT", "INSTANT", "Bounded", "Column", "Cumulate", "Declaration", "Emit", "Function", "Hop", "LatePolicy",
+    "Personal", "Project", "Punctuated", "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store", "Stream",
+    "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window", "can_be_logged", "parse_duration",
+    "schema_of", "spell_duration", "spell_type",
+]  # fmt: skip

@@ -1,0 +1,61 @@
+"""Durations as people write them (`10 minutes`, `1h 30m`) and as `timedelta`."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+_UNITS = {
+    "week": timedelta(weeks=1),
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "microsecond": timedelta(microseconds=1),
+}
+_SHORT = {
+    "w": "week", "d": "day", "h": "hour", "m": "minute", "min": "minute", "s": "second", "sec": "second",
+    "ms": "millisecond", "us": "microsecond", "µs": "microsecond",
+}  # fmt: skip
+_PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµ]+)\s*,?", re.IGNORECASE)
+
+
+def parse_duration(text: str) -> timedelta:
+    """A duration from text: a number and a unit, or several of them.
+
+    >>> parse_duration("1 hour 30 minutes") == parse_duration("90m")
+    True
+    """
+    total, at = timedelta(), 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        unit = _unit(part[2]) if part else None
+        if part is None or unit is None:
+            raise ValueError(f"{text!r} is not a duration: write a number and a unit, like '10 minutes'")
+        total += float(part[1]) * unit if "." in part[1] else int(part[1]) * unit
+        at = part.end()
+    if at == 0:
+        raise ValueError("an empty text is not a duration: write a number and a unit, like '10 minutes'")
+    return total
+
+
+def _unit(word: str) -> timedelta | None:
+    name = word.lower()
+    return _UNITS.get(_SHORT.get(name, name)) or _UNITS.get(name.removesuffix("s"))
+
+
+def spell_duration(duration: timedelta) -> str:
+    """The duration in whole units; `parse_duration` gives it back.
+
+    >>> spell_duration(timedelta(seconds=5400))
+    '1 hour 30 minutes'
+    """
+    if duration == timedelta():
+        return "0 seconds"
+    rest, parts = abs(duration), []
+    for name, unit in _UNITS.items():
+        count, rest = divmod(rest, unit)
+        if count:
+            parts.append(f"{count} {name}{'' if count == 1 else 's'}")
+    return ("-" if duration < timedelta() else "") + " ".join(parts)

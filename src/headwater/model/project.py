@@ -1,0 +1,43 @@
+"""A project: everything that is declared in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headwater.model.function import Function
+from headwater.model.store import Store
+from headwater.model.stream import Stream
+from headwater.model.table import Table
+from headwater.model.topic import Topic
+from headwater.model.view import View
+
+Declaration = Stream | Table | View | Function
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """The declarations of a project, in the order in which they were read; names may still clash until checked."""
+
+    name: str
+    declarations: tuple[Declaration, ...] = ()
+    stores: tuple[Store, ...] = ()
+
+    @property
+    def topics(self) -> Iterator[Topic]:
+        """The streams and tables."""
+        return (found for found in self.declarations if isinstance(found, Topic))
+
+    @property
+    def views(self) -> Iterator[View]:
+        """The views, materialized or not."""
+        return (found for found in self.declarations if isinstance(found, View))
+
+    @property
+    def functions(self) -> Iterator[Function]:
+        """The functions."""
+        return (found for found in self.declarations if isinstance(found, Function))
+
+    def find(self, name: str) -> Declaration | None:
+        """The declaration of that name; names are compared without regard to case."""
+        return next((found for found in self.declarations if found.name.lower() == name.lower()), None)

@@ -1,0 +1,48 @@
+"""What streams and tables share: both are kept as a topic, a named log of typed events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pyarrow as pa
+
+from headwater.errors import Origin
+from headwater.model.column import Column, schema_of
+from headwater.model.lateness import WatermarkStrategy
+
+
+@dataclass(frozen=True)
+class Personal:
+    """`PERSONAL (name, email) OF customer_id`: columns encrypted under the key of the person they speak of."""
+
+    columns: tuple[str, ...]
+    subject: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A declared topic. `time` is the event-time column; without one the topic can't be used where time is.
+
+    `idle` is how long a source may be silent before the watermark stops waiting for it (None: it always waits).
+    `max_ahead` is how far an event time may lie ahead of its arrival (None: any distance).
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    time: str | None = None
+    watermark: WatermarkStrategy | None = None
+    idle: timedelta | None = None
+    max_ahead: timedelta | None = timedelta(days=1)
+    personal: tuple[Personal, ...] = ()
+    comment: str | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The payload as the log keeps it."""
+        return schema_of(self.columns)
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, if there is one; names are compared without regard to case, as Spark does."""
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)

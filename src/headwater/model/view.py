@@ -1,0 +1,69 @@
+"""A view: a query kept up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+from headwater.errors import Origin
+from headwater.model.column import Column
+from headwater.model.lateness import LatePolicy
+
+
+class Emit(Enum):
+    """When rows of a view are written: as they change, or once when they are settled."""
+
+    CHANGES = "changes"
+    FINAL = "final"
+
+
+@dataclass(frozen=True)
+class SqlQuery:
+    """A query in our dialect, in its canonical spelling; two spellings of one query are equal.
+
+    `written` is the text as its author wrote it and `origin` where it starts, so that a finding can point into it.
+    """
+
+    sql: str
+    written: str = field(default="", compare=False, repr=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class PythonQuery:
+    """A function from DataFrames to a DataFrame. Its parameters name what it reads; `columns` is what it returns."""
+
+    module: str
+    qualified_name: str
+    source: str
+    inputs: tuple[str, ...]
+    columns: tuple[Column, ...]
+    function: Callable[..., Any] = field(compare=False, repr=False)
+
+
+Query = SqlQuery | PythonQuery
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A declared view. `materialized` views are kept in a store; others are inlined where they are read.
+
+    `emit` None lets the planner choose. `horizon` is how far back an input can matter where the planner can't derive
+    it. `retention` bounds state that no window or time bound limits.
+    """
+
+    name: str
+    query: Query
+    materialized: bool = True
+    grace: timedelta = timedelta()
+    late: LatePolicy = "keep"
+    emit: Emit | None = None
+    store: str | None = None
+    key: tuple[str, ...] = ()
+    horizon: timedelta | None = None
+    retention: timedelta | None = None
+    comment: str | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
