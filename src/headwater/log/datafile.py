@@ -1,0 +1,116 @@
+"""Data files: the Parquet files that a commit adds, and what the log knows of each without opening it.
+
+Beside the payload, every row has the log's own columns:
+
+    _commit _row     its position: the number of its commit, and its place in it
+    _id              its identity, where the stream declares what is unique; else NULL, and the position is its identity
+    _source          where it came from
+    _arrived_at      when it arrived, decided once; never earlier than the row before it
+    _watermark       its stamp: the watermark just before it
+    _op              in the changelog of a table: 'upsert' or 'delete'
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headwater.log.storage import Storage
+from headwater.model import INSTANT, Table, Topic
+
+OWN_COLUMNS = pa.schema(
+    [
+        pa.field("_commit", pa.int64(), nullable=False),
+        pa.field("_row", pa.int32(), nullable=False),
+        pa.field("_id", pa.string()),
+        pa.field("_source", pa.string(), nullable=False),
+        pa.field("_arrived_at", INSTANT, nullable=False),
+        pa.field("_watermark", INSTANT, nullable=False),
+    ]
+)
+OPERATION = pa.field("_op", pa.string(), nullable=False)
+ROW_GROUP = 100_000
+
+
+def columns_of(topic: Topic) -> pa.Schema:
+    """Every column that the log keeps for a topic."""
+    own = [*OWN_COLUMNS, OPERATION] if isinstance(topic, Table) else [*OWN_COLUMNS]
+    return pa.schema([*topic.schema, *own])
+
+
+def measured_columns(topic: Topic) -> list[str]:
+    """The columns whose smallest and largest value the log keeps for each file."""
+    return [*([topic.time] if topic.time else []), "_commit", "_arrived_at", "_watermark"]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """What the log knows of a file: its size, its rows, and the range of each measured column."""
+
+    path: str
+    size: int
+    rows: int
+    least: Mapping[str, Any]
+    greatest: Mapping[str, Any]
+
+    @property
+    def commits(self) -> tuple[int, int]:
+        """The first and the last commit that has rows in it."""
+        return self.least["_commit"], self.greatest["_commit"]
+
+    def as_action(self, at: int) -> dict[str, Any]:
+        """The `add` action; `at` is the wall clock in milliseconds."""
+        stats = {
+            "numRecords": self.rows,
+            "minValues": {name: _spell(value) for name, value in self.least.items()},
+            "maxValues": {name: _spell(value) for name, value in self.greatest.items()},
+            "nullCount": dict.fromkeys(self.least, 0),
+        }
+        return {
+            "add": {
+                "path": self.path,
+                "partitionValues": {},
+                "size": self.size,
+                "modificationTime": at,
+                "dataChange": True,
+                "stats": json.dumps(stats, separators=(",", ":")),
+            }
+        }
+
+    @classmethod
+    def from_action(cls, add: Mapping[str, Any], topic: Topic) -> DataFile:
+        """The file as an `add` action of a log entry has it."""
+        stats = json.loads(add.get("stats") or "{}")
+        least, greatest = ({name: _read(stats[side][name]) for name in measured_columns(topic)} for side in _SIDES)
+        return cls(add["path"], add["size"], stats["numRecords"], least, greatest)
+
+
+_SIDES = ("minValues", "maxValues")
+
+
+def write_file(storage: Storage, rows: pa.Table, topic: Topic) -> DataFile:
+    """Write rows (every column of `columns_of`, in log order) as one file, durably; it is not yet part of the log."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression="zstd", compression_level=1, row_group_size=ROW_GROUP)
+    data = sink.getvalue()
+    path = f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
+    storage.write(path, data)
+    ranges = {name: pc.min_max(rows[name]).as_py() for name in measured_columns(topic)}
+    least = {name: found["min"] for name, found in ranges.items()}
+    return DataFile(path, data.size, rows.num_rows, least, {name: found["max"] for name, found in ranges.items()})
+
+
+def _spell(value: Any) -> Any:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def _read(value: Any) -> Any:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -1,0 +1,162 @@
+"""Taking the next number: the whole concurrency protocol of the log.
+
+A *proposal* is a commit in the making: made for one number and one state of the clock. It is written as that entry if
+the number is still free. If another writer has taken it, what that writer wrote is taken in, a new proposal is made
+for the next number, and so on. Nothing else coordinates writers, be they threads, processes or machines.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from headwater.errors import LogDamaged, TopicBusy
+from headwater.log import schema
+from headwater.log.clock import Clock, Rules
+from headwater.log.entry import Action, Entry, EntryLog, Kind
+from headwater.log.producer import Producers
+from headwater.log.snapshot import Snapshot, advance, load
+from headwater.log.storage import Storage
+from headwater.model import Topic
+
+Now = Callable[[], datetime]
+TRIES = 1000
+"""How many numbers an append may lose to other writers before it gives up; each loss is another writer's success."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A commit in the making. `discard` undoes what was prepared for it if the number turns out to be taken."""
+
+    kind: Kind
+    clock: Clock
+    note: Mapping[str, Any] = field(default_factory=dict)
+    actions: Sequence[Action] = ()
+    operation: str = "WRITE"
+    discard: Callable[[], None] = lambda: None
+
+
+class Journal:
+    """The head of a topic's log, as this process knows it: its number, its clock, its producers. Not thread-safe."""
+
+    def __init__(self, topic: Topic, storage: Storage, now: Now) -> None:
+        self.topic = topic
+        self.entries = EntryLog(storage)
+        self.producers = Producers(self.entries)
+        self.now = now
+        self.head = -1
+        self.clock = Clock(Rules.of(topic))
+        self._snapshot = Snapshot()
+
+    def refresh(self) -> None:
+        """Take in what other writers have committed since."""
+        if self.head < 0:
+            self._find_head()
+        for entry in self.entries.after(self.head):
+            self._learn(entry)
+
+    def snapshot(self) -> Snapshot:
+        """The data files as of now."""
+        begin = self._snapshot.number < 0
+        self._snapshot = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
+        return self._snapshot
+
+    def forget_snapshot(self) -> None:
+        """Read the snapshot anew next time: its files have been replaced."""
+        self._snapshot = Snapshot()
+
+    def prepare(self) -> None:
+        """Make the log ready for commits: create it, or add the columns that the declaration has gained."""
+        self.refresh()
+        if self.head < 0:
+            at = milliseconds(self.now())
+            self._write(0, Proposal("create", self.clock, {}, schema.creation(self.topic, at), "CREATE TABLE"))
+            self.refresh()
+        recorded = self.snapshot().recorded
+        if recorded is None:
+            raise self._damaged("No entry says which columns it has.")
+        if schema.added_columns(self.topic, recorded):
+            change = schema.metadata(self.topic, recorded.identity, milliseconds(self.now()))
+            self.commit(lambda _, clock: Proposal("schema", clock, {}, [change], "ADD COLUMNS"))
+
+    def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
+        """Commit what `propose` makes of the next free number; None if it has nothing (any more) to commit."""
+        for lost in range(TRIES):
+            number = self.head + 1
+            proposal = propose(number, self.clock)
+            if proposal is None:
+                return None
+            if self._write(number, proposal):
+                return number, proposal
+            proposal.discard()
+            time.sleep(random.uniform(0, min(lost, 20)) / 1000)  # noqa: S311  # spreads writers out, guards nothing
+            self.refresh()
+        raise TopicBusy(
+            f'the log of "{self.topic.name}" was too busy to append to',
+            detail=f"Other writers took the next commit {TRIES} times in a row. Nothing was appended.",
+            hint="Repeat the call, or let fewer writers append larger batches.",
+            topic=self.topic.name,
+        )
+
+    def _write(self, number: int, proposal: Proposal) -> bool:
+        note = {"kind": proposal.kind, **proposal.note, "clock": proposal.clock.as_note()}
+        at = milliseconds(self.now())
+        if not self.entries.write(number, note, proposal.actions, operation=proposal.operation, at=at):
+            return False
+        self._learn_own(number, proposal)
+        return True
+
+    def _learn_own(self, number: int, proposal: Proposal) -> None:
+        self.head, self.clock = number, proposal.clock
+        self.producers.learn(number, proposal.note)
+
+    def _learn(self, entry: Entry) -> None:
+        self.head = entry.number
+        if entry.note is not None:
+            self.producers.learn(entry.number, entry.note)
+            self.clock = Clock.from_note(self.clock.rules, entry.note["clock"])
+
+    def _find_head(self) -> None:
+        """Start at the newest entry; the clock is in the newest one that is not maintenance."""
+        newest = self.entries.head()
+        for number in range(-1 if newest is None else newest, -1, -1):
+            entry = self.entries.read(number)
+            if entry is not None and entry.note is not None:
+                self._learn(entry)
+                break
+        else:
+            if newest is not None or self._has_files():
+                raise self._damaged("It has no entry that Headwater wrote.")
+        self.head = -1 if newest is None else newest
+
+    def _has_files(self) -> bool:
+        return bool(self.entries.storage.list(""))
+
+    def _damaged(self, detail: str) -> LogDamaged:
+        place = self.entries.storage.url
+        return LogDamaged(
+            f'"{place}" is not the log of a topic',
+            detail=f"{detail} It is left as it is.",
+            hint="Move the folder away if it is not needed, or restore its _delta_log from a copy.",
+            path=place,
+        )
+
+
+def microseconds(at: datetime) -> int:
+    """An instant as the clock counts; a time without a zone is taken as UTC."""
+    return ((at.replace(tzinfo=UTC) if at.tzinfo is None else at) - _EPOCH) // timedelta(microseconds=1)
+
+
+def milliseconds(at: datetime) -> int:
+    """An instant as Delta counts."""
+    return microseconds(at) // 1000
+
+
+def instant(count: int) -> datetime:
+    """The instant of a count of microseconds."""
+    return _EPOCH + timedelta(microseconds=count)

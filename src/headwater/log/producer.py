@@ -1,0 +1,121 @@
+"""Idempotent producers: the same (producer, sequence) is appended once, however often it is sent.
+
+A producer numbers what it sends. The log keeps its last number in a Delta `txn` action, in the same entry as the rows,
+and the commit it went to in a second one, so that a repetition is answered with the first commit's number for as long
+as the log exists. A digest of the content in the commit's note tells a repetition from a number used twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from headwater.errors import SequenceRefused
+from headwater.log.entry import Action, EntryLog
+
+_COMMIT_SUFFIX = "#commit"
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """What a producer sent: its number, and a digest of the content."""
+
+    producer: str
+    number: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class _Last:
+    number: int
+    commit: int
+    digest: str | None
+
+
+def digest(rows: pa.Table) -> str:
+    """A fingerprint of the rows, the same however they are chunked."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return hashlib.blake2b(sink.getvalue(), digest_size=12).hexdigest()
+
+
+class Producers:
+    """The last sequence of every producer of a topic that this process has met."""
+
+    def __init__(self, entries: EntryLog) -> None:
+        self._entries = entries
+        self._last: dict[str, _Last | None] = {}
+
+    def learn(self, commit: int, note: Mapping[str, Any]) -> None:
+        """Take in a commit that another writer, or we ourselves, have made."""
+        for producer, (number, seen) in note.get("producers", {}).items():
+            self._last[producer] = _Last(number, commit, seen)
+
+    def find(self, topic: str, sequence: Sequence) -> int | None:
+        """The commit that has this sequence already, or None if it is new. Refuses one that went back or was reused."""
+        if sequence.producer not in self._last:
+            self._last[sequence.producer] = self._load(sequence.producer)
+        last = self._last[sequence.producer]
+        if last is None or sequence.number > last.number:
+            return None
+        known = last if sequence.number == last.number else self._search(sequence, last)
+        if known is not None and known.digest in (None, sequence.digest):
+            return known.commit
+        raise _refusal(topic, sequence, last, reused=known is not None)
+
+    def _search(self, sequence: Sequence, last: _Last) -> _Last | None:
+        """Look for an older sequence in the entries that are still there; a producer's numbers only go up."""
+        for number in range(last.commit - 1, self._entries.first() - 1, -1):
+            entry = self._entries.read(number)
+            found = ((entry.note if entry else None) or {}).get("producers", {}).get(sequence.producer)
+            if found and found[0] <= sequence.number:
+                return _Last(found[0], number, found[1]) if found[0] == sequence.number else None
+        return None
+
+    def _load(self, producer: str) -> _Last | None:
+        """What the log knows of a producer that this process meets for the first time."""
+        storage = self._entries.storage
+        if not storage.sees_deltalake:
+            for entry in self._entries.after(-1):
+                self.learn(entry.number, entry.note or {})
+            return self._last.get(producer)
+        table = DeltaTable(storage.url, storage_options=storage.options)
+        number = table.transaction_version(producer)
+        commit = table.transaction_version(producer + _COMMIT_SUFFIX)
+        if number is None or commit is None:
+            return None
+        origin = self._entries.read(commit)
+        note = (origin.note if origin else None) or {}
+        return _Last(number, commit, note.get("producers", {}).get(producer, [None, None])[1])
+
+
+def as_actions(sequences: list[Sequence], commit: int, at: int) -> list[Action]:
+    """The `txn` actions that record these sequences in a commit."""
+    return [
+        {"txn": {"appId": name, "version": version, "lastUpdated": at}}
+        for sequence in sequences
+        for name, version in ((sequence.producer, sequence.number), (sequence.producer + _COMMIT_SUFFIX, commit))
+    ]
+
+
+def as_note(sequences: list[Sequence]) -> dict[str, Any]:
+    """The part of a commit's note that records these sequences."""
+    return {sequence.producer: [sequence.number, sequence.digest] for sequence in sequences}
+
+
+def _refusal(topic: str, sequence: Sequence, last: _Last, *, reused: bool) -> SequenceRefused:
+    what = f"used sequence {sequence.number} again with other content" if reused else "went back in its sequence"
+    return SequenceRefused(
+        f'producer "{sequence.producer}" {what} in topic "{topic}"',
+        detail=f"It sent {sequence.number}; its last is {last.number}, in commit {last.commit}. Nothing was appended.",
+        hint="Number what a producer sends upwards, and repeat a number only with the same rows.",
+        producer=sequence.producer,
+        sequence=sequence.number,
+        last=last.number,
+    )

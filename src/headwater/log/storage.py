@@ -1,0 +1,219 @@
+"""Where a log's bytes are: a folder of the local file system, or an object store.
+
+The log asks for little: write an object whole, write one *only if its name is still free* (the one primitive of the
+concurrency protocol), read, list, delete. On a local disk a write is on the disk (fsync of file and folder) before it
+is visible under its name; on an object store a write is durable when the store has answered.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import obstore
+import pyarrow as pa
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import NotFoundError as ObjectNotFoundError
+from obstore.store import MemoryStore, from_url
+
+from headwater.errors import ArgumentRefused, LogUnavailable
+
+WHOLE_READ_LIMIT = 16 * 1024 * 1024
+"""Objects up to this size are fetched with one request; larger ones in ranges, so that columns can be chosen."""
+UNACKNOWLEDGED = "Nothing was acknowledged: what was not there before is not there now, or is not part of the log."
+
+
+class Storage(Protocol):
+    """One folder (or key prefix). Paths are relative to it and use `/`. Every failure is a `LogUnavailable`."""
+
+    url: str
+    """Where it is, as `deltalake` takes it."""
+    options: dict[str, str]
+    """The storage options that `deltalake` needs beside the URL."""
+    sees_deltalake: bool
+    """Whether `deltalake` opened on `url` sees the same bytes; not so in memory, where every handle has its own."""
+
+    def write(self, path: str, data: bytes | pa.Buffer) -> None:
+        """Write an object whole and durably; it replaces one of the same name."""
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        """Write an object durably if the name is free, and tell whether it was: at most one caller gets True."""
+
+    def read(self, path: str) -> bytes | None:
+        """The object's bytes, or None if there is none."""
+
+    def list(self, folder: str, after: str = "") -> list[str]:
+        """The names (not paths) in a folder that sort behind `after`, in order."""
+
+    def delete(self, path: str) -> None:
+        """Delete an object; it is no error if it isn't there."""
+
+    def open(self, path: str, size: int) -> pa.NativeFile:
+        """A seekable reader of an object of that size; `FileNotFoundError` if there is none."""
+
+
+def open_storage(location: str, options: dict[str, str] | None = None) -> Storage:
+    """The storage at a path or URL (`s3://`, `gs://`, `az://`, `file://`, `memory://`).
+
+    >>> open_storage("memory://example").url
+    'memory://example'
+    """
+    scheme = urlsplit(location).scheme
+    if scheme in ("", "file") or len(scheme) == 1:
+        return LocalStorage(Path(urlsplit(location).path if scheme == "file" else location))
+    if scheme == "memory":
+        return ObjectStorage(location, {}, _memory(location), sees_deltalake=False)
+    return ObjectStorage(location, dict(options or {}), _connect(location, dict(options or {})), sees_deltalake=True)
+
+
+class LocalStorage:
+    """A folder of the local file system."""
+
+    sees_deltalake = True
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.url = str(self.root)
+        self.options: dict[str, str] = {}
+
+    def write(self, path: str, data: bytes | pa.Buffer) -> None:
+        target = self.root / path
+        with _named(target):
+            self._write_synced(target, data)
+            _sync_folder(target.parent)
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        target = self.root / path
+        staged = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        with _named(target):
+            try:
+                self._write_synced(staged, data)
+                os.link(staged, target)
+            except FileExistsError:
+                return False
+            finally:
+                with suppress(FileNotFoundError):
+                    staged.unlink()
+            _sync_folder(target.parent)
+            return True
+
+    def _write_synced(self, target: Path, data: bytes | pa.Buffer) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, path: str) -> bytes | None:
+        with _named(self.root / path):
+            try:
+                return (self.root / path).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def list(self, folder: str, after: str = "") -> list[str]:
+        with _named(self.root / folder):
+            try:
+                return sorted(found.name for found in (self.root / folder).iterdir() if found.name > after)
+            except FileNotFoundError:
+                return []
+
+    def delete(self, path: str) -> None:
+        with _named(self.root / path), suppress(FileNotFoundError):
+            (self.root / path).unlink()
+
+    def open(self, path: str, size: int) -> pa.NativeFile:  # noqa: ARG002
+        return pa.memory_map(str(self.root / path))
+
+
+class ObjectStorage:
+    """A key prefix of an object store, through the same client library that `deltalake` uses."""
+
+    def __init__(self, url: str, options: dict[str, str], store: Any, *, sees_deltalake: bool) -> None:
+        self.url = url
+        self.options = options
+        self.sees_deltalake = sees_deltalake
+        self._store = store
+
+    def write(self, path: str, data: bytes | pa.Buffer) -> None:
+        with _named(f"{self.url}/{path}"):
+            obstore.put(self._store, path, bytes(data))
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        with _named(f"{self.url}/{path}"):
+            try:
+                obstore.put(self._store, path, data, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                return False
+            return True
+
+    def read(self, path: str) -> bytes | None:
+        with _named(f"{self.url}/{path}"):
+            try:
+                return bytes(obstore.get(self._store, path).bytes())
+            except (ObjectNotFoundError, FileNotFoundError):
+                return None
+
+    def list(self, folder: str, after: str = "") -> list[str]:
+        with _named(f"{self.url}/{folder}"):
+            found = obstore.list(self._store, prefix=folder, offset=f"{folder}/{after}", chunk_size=1000)
+            return sorted(item["path"].removeprefix(f"{folder}/") for chunk in found for item in chunk)
+
+    def delete(self, path: str) -> None:
+        with _named(f"{self.url}/{path}"), suppress(ObjectNotFoundError, FileNotFoundError):
+            obstore.delete(self._store, path)
+
+    def open(self, path: str, size: int) -> pa.NativeFile:
+        if size > WHOLE_READ_LIMIT:
+            return pa.PythonFile(obstore.open_reader(self._store, path), mode="r")
+        data = self.read(path)
+        if data is None:
+            raise FileNotFoundError(f"{self.url}/{path}")
+        return pa.BufferReader(data)
+
+
+_memories: dict[str, Any] = {}
+
+
+def _memory(location: str) -> Any:
+    """The process's one store for a `memory://` URL: two logs opened on the same URL share it."""
+    return _memories.setdefault(location, MemoryStore())
+
+
+def _connect(location: str, options: dict[str, str]) -> Any:
+    try:
+        return from_url(location, **options)  # type: ignore[call-overload]  # options are named per kind of store
+    except (BaseError, ValueError, TypeError) as cause:
+        raise ArgumentRefused(
+            f'the log can\'t be kept at "{location}"',
+            detail=f"{cause}.",
+            hint="Give a path, or an s3://, gs://, az:// or memory:// URL with its storage options.",
+        ) from cause
+
+
+@contextmanager
+def _named(place: Path | str) -> Iterator[None]:
+    """Turn a failure of the storage into an operator's error that names the place."""
+    try:
+        yield
+    except (OSError, BaseError) as cause:
+        reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+        raise LogUnavailable(
+            f'the log could not be reached at "{place}"',
+            detail=f"{reason}. {UNACKNOWLEDGED}",
+            hint="Check free space, permissions and the connection, then repeat the call.",
+            path=str(place),
+        ) from cause
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

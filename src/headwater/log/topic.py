@@ -1,0 +1,197 @@
+"""A topic's log: where events enter, once, in numbered commits, each row stamped as it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.errors import ArgumentRefused, HeadwaterError
+from headwater.log import producer
+from headwater.log.append import Appended, Request, arrivals_of, draft, share_commit, times_of
+from headwater.log.clock import Clock
+from headwater.log.group import Group
+from headwater.log.journal import Journal, Now, Proposal, instant, microseconds
+from headwater.log.snapshot import Snapshot
+from headwater.log.storage import Storage
+from headwater.model import Topic, spell_duration
+
+LOCAL_SOURCE = "local"
+
+
+def wall_clock() -> datetime:
+    """The time now, with its zone."""
+    return datetime.now(UTC)
+
+
+class TopicLog:
+    """The log of one topic. Thread-safe; several processes may hold one each on the same storage.
+
+    >>> from headwater.log import open_storage
+    >>> from headwater.model import Column, Stream
+    >>> log = TopicLog(Stream(name="words", columns=(Column("word", pa.string()),)), open_storage("memory://words"))
+    >>> log.append(pa.table({"word": ["river", "delta"]})).commit
+    1
+    """
+
+    def __init__(self, topic: Topic, storage: Storage, *, now: Now = wall_clock) -> None:
+        self.topic = topic
+        self.storage = storage
+        self.now = now
+        self._journal = Journal(topic, storage, now)
+        self._group: Group[Request, Appended] = Group(self._serve)
+        self._prepared = False
+
+    # What is there
+
+    @property
+    def head(self) -> int:
+        """The number of the newest entry; -1 while there is no log."""
+        return self._refreshed().head
+
+    @property
+    def clock(self) -> Clock:
+        """The clock after the newest commit."""
+        return self._refreshed().clock
+
+    @property
+    def watermark(self) -> datetime:
+        """No event before this instant is expected any more; 1970 while nothing is known."""
+        return instant(self.clock.watermark)
+
+    def snapshot(self) -> Snapshot:
+        """The data files as of now."""
+        with self._group.turn:
+            return self._journal.snapshot()
+
+    def reload(self) -> Snapshot:
+        """The data files as of now, read from the start: for when maintenance has deleted some of those known."""
+        with self._group.turn:
+            self._journal.forget_snapshot()
+            return self._journal.snapshot()
+
+    def _refreshed(self) -> Journal:
+        with self._group.turn:
+            self._journal.refresh()
+            return self._journal
+
+    # Appending
+
+    def append(
+        self,
+        rows: pa.Table,
+        *,
+        source: str | pa.Array = LOCAL_SOURCE,
+        sequence: tuple[str, int] | None = None,
+        history: bool = False,
+        arrived_at: datetime | None = None,
+    ) -> Appended:
+        """Append rows and return when they are durable.
+
+        `rows` has the topic's columns, `_id` where identity is declared, and `_op` for a table. `source` is one name,
+        or one per row. `sequence` is (producer, number): the same one again appends nothing and is answered with the
+        first commit. A `history` load is stamped as a whole, with the watermark before it.
+        """
+        if not rows.num_rows and sequence is None:
+            return Appended(self.topic.name, self.head, 0, self.watermark)
+        sources = pa.repeat(pa.scalar(source, pa.string()), rows.num_rows) if isinstance(source, str) else source
+        numbered = None if sequence is None else producer.Sequence(*sequence, producer.digest(rows))
+        arrived = microseconds(arrived_at or self.now())
+        return self._group.submit(Request(rows, sources, arrived, numbered, history))
+
+    def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
+        """How many of these rows would fall behind the watermark only because of rows before them in this very load."""
+        clock = self.clock
+        sources = pa.repeat(pa.scalar(source, pa.string()), rows.num_rows)
+        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request(rows, sources, clock.arrived, None, False)]))
+        times = times_of(self.topic, rows)
+        return int(np.count_nonzero((times < stamps) & (times >= clock.watermark)))
+
+    def tick(self, to: datetime | None = None) -> Appended:
+        """Move the watermark without rows: to an instant, or as far as the silence of its sources allows."""
+        limit = self.topic.max_ahead
+        if to is not None and limit is not None and microseconds(to) > microseconds(self.now() + limit):
+            raise ArgumentRefused(
+                f'the watermark of "{self.topic.name}" can\'t move to {to.isoformat()}',
+                detail=f"That is more than max_ahead ({spell_duration(limit)}) ahead of now: all that comes before it "
+                "would be late.",
+                hint="Give an earlier instant, or declare a larger max_ahead.",
+                topic=self.topic.name,
+            )
+        now = microseconds(self.now())
+        return self._move(lambda clock: clock.tick(now) if to is None else clock.advance(microseconds(to)))
+
+    def expect(self, sources: Sequence[str]) -> Appended:
+        """Wait for these sources before they have sent anything: each holds the watermark until it is idle."""
+        now = microseconds(self.now())
+        return self._move(lambda clock: clock.expect(sources, now))
+
+    def commit_actions(self, proposal: Proposal) -> int:
+        """Commit actions that add no rows, under the clock as it stands; returns the commit's number."""
+        with self._group.turn:
+            self._prepare()
+            done = self._journal.commit(
+                lambda _, clock: Proposal(proposal.kind, clock, proposal.note, proposal.actions, proposal.operation)
+            )
+            assert done is not None
+            return done[0]
+
+    # How a commit is made
+
+    def _prepare(self) -> None:
+        if not self._prepared:
+            self._journal.prepare()
+            self._prepared = True
+
+    def _move(self, change: Callable[[Clock], Clock]) -> Appended:
+        with self._group.turn:
+            self._prepare()
+            self._journal.refresh()
+
+            def propose(_: int, clock: Clock) -> Proposal | None:
+                changed = change(clock)
+                return None if changed == clock else Proposal("tick", changed, {"rows": 0}, (), "TICK")
+
+            self._journal.commit(propose)
+            return Appended(self.topic.name, self._journal.head, 0, instant(self._journal.clock.watermark))
+
+    def _serve(self, requests: Sequence[Request]) -> list[Appended | BaseException]:
+        """Commit a group: together, but for history loads and a producer's second request, which get their own."""
+        self._prepare()
+        answers: dict[int, Appended | BaseException] = {}
+        while waiting := [index for index in range(len(requests)) if index not in answers]:
+            self._commit_next(requests, waiting, answers)
+        return [answers[index] for index in range(len(requests))]
+
+    def _commit_next(
+        self, requests: Sequence[Request], waiting: list[int], answers: dict[int, Appended | BaseException]
+    ) -> None:
+        """Commit as many of the waiting requests as can go together, and answer them."""
+        drafted: list[tuple[int, Appended]] = []
+
+        def propose(number: int, clock: Clock) -> Proposal | None:
+            answers.update((index, known) for index in waiting if (known := self._known(requests[index])) is not None)
+            chosen = share_commit({index: requests[index] for index in waiting if index not in answers})
+            if not chosen:
+                return None
+            proposal, receipts = draft(self.topic, self.storage, number, clock, list(chosen.values()), self.now())
+            drafted[:] = zip(chosen, receipts, strict=True)
+            return proposal
+
+        if self._journal.commit(propose):
+            answers.update(drafted)
+
+    def _known(self, request: Request) -> Appended | HeadwaterError | None:
+        """The answer to a request that needs no commit: a repetition, or a refusal."""
+        if request.sequence is None:
+            return None
+        try:
+            commit = self._journal.producers.find(self.topic.name, request.sequence)
+        except HeadwaterError as refused:
+            return refused
+        if commit is None:
+            return None
+        watermark = instant(self._journal.clock.watermark)
+        return Appended(self.topic.name, commit, request.rows.num_rows, watermark, repeated=True)
