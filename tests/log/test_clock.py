@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -162,7 +163,9 @@ strategies_of_rows = st.lists(row, max_size=120).map(
     )
 )
 rules_of_clocks = st.builds(
-    Rules, st.builds(Bounded, st.timedeltas(timedelta(0), timedelta(minutes=5))), st.one_of(st.none(), st.integers(0, 9))
+    Rules,
+    st.builds(Bounded, st.timedeltas(timedelta(0), timedelta(minutes=5))),
+    st.one_of(st.none(), st.integers(0, 9)),
 )
 
 
@@ -180,7 +183,7 @@ def test_how_rows_are_cut_into_commits_changes_nothing(rows: Arrivals, cuts: lis
     whole, after = Clock(rules).stamp(rows)
     clock, parts = Clock(rules), []
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         part, clock = clock.stamp(rows.part(start, end))
         clock = Clock.from_note(rules, clock.as_note())
         parts.extend(part.tolist())
@@ -194,7 +197,7 @@ def test_learned_delays_do_not_depend_on_the_cut(behind: list[int], cuts: list[i
     whole, after = Lateness().observe(late, rules)
     state, parts = Lateness(), []
     bounds = [0, *sorted(min(cut, len(late)) for cut in cuts), len(late)]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         part, state = state.observe(late[start:end], rules)
         parts.extend(part.tolist())
     assert (parts, state) == (whole.tolist(), after)

@@ -25,8 +25,14 @@ class Request:
     rows: pa.Table
     sources: pa.Array
     arrived: int
-    sequence: producer.Sequence | None
-    history: bool
+    sequence: producer.Sequence | None = None
+    history: bool = False
+
+    @classmethod
+    def of(cls, rows: pa.Table, source: str | pa.Array, arrived: int) -> Request:
+        """A request whose rows come from one source, or each from its own."""
+        one = isinstance(source, str)
+        return cls(rows, pa.repeat(pa.scalar(source, pa.string()), rows.num_rows) if one else source, arrived)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Appended:
 
 
 def share_commit(waiting: Mapping[int, Request]) -> dict[int, Request]:
-    """Which of the waiting requests go into the next commit: all up to a history load, or to a producer's second one."""
+    """Which requests go into the next commit: all up to a history load, or to a producer's second one."""
     chosen: dict[int, Request] = {}
     producers: set[str] = set()
     for index, request in waiting.items():
@@ -67,7 +73,7 @@ def draft(
     arrivals = arrivals_of(topic, requests)
     stamps, after = clock.load(arrivals) if requests[0].history else clock.stamp(arrivals)
     arrived = np.maximum.accumulate(np.maximum(arrivals.arrived, clock.arrived))
-    stamped = _stamped(topic, number, rows, _sources(requests), arrived, stamps)
+    stamped = _stamped(topic, number, 0, rows, _sources(requests), arrived, stamps)
     at = milliseconds(now)
     sequences = [request.sequence for request in requests if request.sequence]
     actions, note = producer.as_actions(sequences, number, at), producer.as_note(sequences)
@@ -77,7 +83,7 @@ def draft(
         clock=after,
         note={"rows": rows.num_rows, "sources": list(arrivals.names)} | ({"producers": note} if note else {}),
         actions=[*actions, *([file.as_action(at)] if file else [])],
-        discard=lambda: storage.delete(file.path) if file else None,
+        files=[file.path] if file else [],
     )
     return proposal, _receipts(topic, number, requests, times_of(topic, rows) < stamps, after)
 
@@ -109,14 +115,27 @@ def _sources(requests: Sequence[Request]) -> pa.ChunkedArray:
     return pa.chunked_array([request.sources for request in requests], pa.string())
 
 
+def stamp_history(topic: Topic, number: int, request: Request, watermark: int, start: int) -> pa.Table:
+    """Rows of a history load as the log keeps them; the first of them is row `start` of the commit."""
+    count = request.rows.num_rows
+    stamps, arrived = np.full(count, watermark, np.int64), np.full(count, request.arrived, np.int64)
+    return _stamped(topic, number, start, request.rows, _sources([request]), arrived, stamps)
+
+
 def _stamped(
-    topic: Topic, number: int, rows: pa.Table, sources: pa.ChunkedArray, arrived: Instants, stamps: Instants
+    topic: Topic,
+    number: int,
+    start: int,
+    rows: pa.Table,
+    sources: pa.ChunkedArray,
+    arrived: Instants,
+    stamps: Instants,
 ) -> pa.Table:
     """The rows as the log keeps them: sealed, and with the log's own columns."""
     count, schema = rows.num_rows, columns_of(topic)
     own = {
         "_commit": pa.repeat(pa.scalar(number, pa.int64()), count),
-        "_row": pa.array(np.arange(count, dtype=np.int32)),
+        "_row": pa.array(np.arange(start, start + count, dtype=np.int32)),
         "_id": rows["_id"] if "_id" in rows.column_names else pa.nulls(count, pa.string()),
         "_source": sources,
         "_arrived_at": pa.array(arrived).cast(INSTANT),

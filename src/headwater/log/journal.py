@@ -31,14 +31,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Proposal:
-    """A commit in the making. `discard` undoes what was prepared for it if the number turns out to be taken."""
+    """A commit in the making. `files` were written for it, and are deleted if the number turns out to be taken."""
 
     kind: Kind
     clock: Clock
     note: Mapping[str, Any] = field(default_factory=dict)
     actions: Sequence[Action] = ()
     operation: str = "WRITE"
-    discard: Callable[[], None] = lambda: None
+    files: Sequence[str] = ()
 
 
 class Journal:
@@ -86,6 +86,12 @@ class Journal:
 
     def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         """Commit what `propose` makes of the next free number; None if it has nothing (any more) to commit."""
+        with self.entries.storage.queue() as waited:
+            if waited:
+                self.refresh()
+            return self._commit(propose)
+
+    def _commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         for lost in range(TRIES):
             number = self.head + 1
             proposal = propose(number, self.clock)
@@ -93,7 +99,8 @@ class Journal:
                 return None
             if self._write(number, proposal):
                 return number, proposal
-            proposal.discard()
+            for path in proposal.files:
+                self.entries.storage.delete(path)
             time.sleep(random.uniform(0, min(lost, 20)) / 1000)  # noqa: S311  # spreads writers out, guards nothing
             self.refresh()
         raise TopicBusy(

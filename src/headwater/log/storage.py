@@ -7,17 +7,18 @@ is visible under its name; on an object store a write is durable when the store 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import obstore
 import pyarrow as pa
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.exceptions import NotFoundError as ObjectNotFoundError
 from obstore.store import MemoryStore, from_url
 
@@ -43,6 +44,15 @@ class Storage(Protocol):
 
     def write_new(self, path: str, data: bytes) -> bool:
         """Write an object durably if the name is free, and tell whether it was: at most one caller gets True."""
+
+    def queue(self) -> AbstractContextManager[bool]:
+        """Wait for other writers to finish, where the storage offers that; tells whether it does.
+
+        It saves writers of one machine from losing numbers to each other. Nothing may depend on it.
+        """
+
+    def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
+        """Replace an object durably if its bytes are still `before` (None: there is none); tell whether they were."""
 
     def read(self, path: str) -> bytes | None:
         """The object's bytes, or None if there is none."""
@@ -102,6 +112,34 @@ class LocalStorage:
             _sync_folder(target.parent)
             return True
 
+    @contextmanager
+    def queue(self) -> Iterator[bool]:
+        with self._locked(self.root):
+            yield True
+
+    def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
+        target = self.root / path
+        with _named(target), self._locked(target.parent):
+            if self.read(path) != before:
+                return False
+            staged = target.with_name(f".{target.name}.tmp")
+            self._write_synced(staged, after)
+            staged.replace(target)
+            _sync_folder(target.parent)
+            return True
+
+    @contextmanager
+    def _locked(self, folder: Path) -> Iterator[None]:
+        """Hold a folder's lock; the system lets go of it when the process ends, however it ends."""
+        with _named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
     def _write_synced(self, target: Path, data: bytes | pa.Buffer) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
@@ -152,6 +190,24 @@ class ObjectStorage:
                 return False
             return True
 
+    @contextmanager
+    def queue(self) -> Iterator[bool]:
+        yield False
+
+    def swap(self, path: str, before: bytes | None, after: bytes) -> bool:
+        if before is None:
+            return self.write_new(path, after)
+        with _named(f"{self.url}/{path}"):
+            try:
+                found = obstore.get(self._store, path)
+                if bytes(found.bytes()) != before:
+                    return False
+                mode: Any = {"e_tag": found.meta["e_tag"]}
+                obstore.put(self._store, path, after, mode=mode, use_multipart=False)
+            except (ObjectNotFoundError, FileNotFoundError, PreconditionError):
+                return False
+            return True
+
     def read(self, path: str) -> bytes | None:
         with _named(f"{self.url}/{path}"):
             try:
@@ -177,6 +233,8 @@ class ObjectStorage:
         return pa.BufferReader(data)
 
 
+_CLIENT_OPTIONS = {"allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "timeout", "user_agent"}
+"""What `deltalake` takes among its storage options and the client library takes apart from them."""
 _memories: dict[str, Any] = {}
 
 
@@ -186,14 +244,21 @@ def _memory(location: str) -> Any:
 
 
 def _connect(location: str, options: dict[str, str]) -> Any:
+    settings = {name.lower().removeprefix("aws_"): value for name, value in options.items()}
+    client = {name: settings[name] for name in _CLIENT_OPTIONS & settings.keys()}
+    config: Any = {name: value for name, value in options.items() if name.lower().removeprefix("aws_") not in client}
     try:
-        return from_url(location, **options)  # type: ignore[call-overload]  # options are named per kind of store
+        return from_url(location, config=config, client_options=_typed(client))
     except (BaseError, ValueError, TypeError) as cause:
         raise ArgumentRefused(
             f'the log can\'t be kept at "{location}"',
             detail=f"{cause}.",
             hint="Give a path, or an s3://, gs://, az:// or memory:// URL with its storage options.",
         ) from cause
+
+
+def _typed(client: dict[str, str]) -> Any:
+    return {name: value == "true" if value in ("true", "false") else value for name, value in client.items()}
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,6 +13,7 @@ from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.log import producer
 from headwater.log.append import Appended, Request, arrivals_of, draft, share_commit, times_of
 from headwater.log.clock import Clock
+from headwater.log.entry import EntryLog
 from headwater.log.group import Group
 from headwater.log.journal import Journal, Now, Proposal, instant, microseconds
 from headwater.log.snapshot import Snapshot
@@ -61,6 +63,11 @@ class TopicLog:
         """No event before this instant is expected any more; 1970 while nothing is known."""
         return instant(self.clock.watermark)
 
+    @property
+    def entries(self) -> EntryLog:
+        """The log entry by entry."""
+        return self._journal.entries
+
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
         with self._group.turn:
@@ -96,16 +103,14 @@ class TopicLog:
         """
         if not rows.num_rows and sequence is None:
             return Appended(self.topic.name, self.head, 0, self.watermark)
-        sources = pa.repeat(pa.scalar(source, pa.string()), rows.num_rows) if isinstance(source, str) else source
+        request = Request.of(rows, source, microseconds(arrived_at or self.now()))
         numbered = None if sequence is None else producer.Sequence(*sequence, producer.digest(rows))
-        arrived = microseconds(arrived_at or self.now())
-        return self._group.submit(Request(rows, sources, arrived, numbered, history))
+        return self._group.submit(replace(request, sequence=numbered, history=history))
 
     def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
         """How many of these rows would fall behind the watermark only because of rows before them in this very load."""
         clock = self.clock
-        sources = pa.repeat(pa.scalar(source, pa.string()), rows.num_rows)
-        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request(rows, sources, clock.arrived, None, False)]))
+        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request.of(rows, source, clock.arrived)]))
         times = times_of(self.topic, rows)
         return int(np.count_nonzero((times < stamps) & (times >= clock.watermark)))
 
@@ -128,15 +133,13 @@ class TopicLog:
         now = microseconds(self.now())
         return self._move(lambda clock: clock.expect(sources, now))
 
-    def commit_actions(self, proposal: Proposal) -> int:
-        """Commit actions that add no rows, under the clock as it stands; returns the commit's number."""
+    def commit(self, propose: Callable[[int, Clock], Proposal]) -> tuple[int, Proposal]:
+        """Commit what `propose` makes of the next free number and the clock there; it may be asked more than once."""
         with self._group.turn:
             self._prepare()
-            done = self._journal.commit(
-                lambda _, clock: Proposal(proposal.kind, clock, proposal.note, proposal.actions, proposal.operation)
-            )
+            done = self._journal.commit(propose)
             assert done is not None
-            return done[0]
+            return done
 
     # How a commit is made
 

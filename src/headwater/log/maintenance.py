@@ -1,0 +1,85 @@
+"""Keeping a log fast: checkpoints, compaction, letting go of what is no longer needed.
+
+It is `deltalake`'s work. Maintenance entries carry no clock, because `deltalake` may commit them behind rows that came
+in meanwhile; whoever opens a log looks for the newest entry that has one. So that there always is one, the clock is
+repeated in an entry of its own before old entries are let go.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from deltalake import DeltaTable, PostCommitHookProperties, WriterProperties
+
+from headwater.log.datafile import ROW_GROUP
+from headwater.log.journal import Proposal, milliseconds
+from headwater.log.read import seek
+from headwater.log.topic import TopicLog
+
+CHECKPOINT_EVERY = 100
+"""Commits between two checkpoints; small files are compacted at the same time."""
+LARGE_EVERY = 10 * CHECKPOINT_EVERY
+SMALL_FILE = 8 * 1024 * 1024
+LARGE_FILE = 128 * 1024 * 1024
+"""Every `CHECKPOINT_EVERY` commits files are merged up to the small size, every `LARGE_EVERY` up to the large one: each
+row is rewritten a few times, however long the log gets."""
+KEEP_ENTRIES = timedelta(days=30)
+"""How long entries are kept one by one; older ones live on in the checkpoint."""
+KEEP_REPLACED = timedelta(days=7)
+"""How long files that compaction has replaced are kept, for readers that still hold their names."""
+
+
+def due(commit: int) -> bool:
+    """Whether maintenance should run after this commit."""
+    return commit > 0 and commit % CHECKPOINT_EVERY == 0
+
+
+def maintain(log: TopicLog, commit: int) -> None:
+    """Compact and checkpoint, as is due after a commit. Safe beside any number of writers and readers."""
+    if log.storage.sees_deltalake:
+        compact(log, LARGE_FILE if commit % LARGE_EVERY == 0 else SMALL_FILE)
+        checkpoint(log)
+
+
+def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:
+    """Merge small files into larger ones; returns how many files went into others."""
+    metrics = _table(log).optimize.compact(
+        target_size=target_size,
+        max_concurrent_tasks=1,
+        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=ROW_GROUP),
+        post_commithook_properties=PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False),
+    )
+    return int(metrics["numFilesRemoved"])
+
+
+def checkpoint(log: TopicLog) -> None:
+    """Write the state of the log as one file, so that opening it reads few entries."""
+    _table(log).create_checkpoint()
+
+
+def clean(log: TopicLog) -> int:
+    """Delete files that the log no longer refers to and entries that a checkpoint covers; returns how many files."""
+    log.commit(lambda _, clock: Proposal("maintenance", clock, {"rows": 0}, (), "CARRY CLOCK"))
+    checkpoint(log)
+    table = _table(log)
+    table.cleanup_metadata()
+    deleted = table.vacuum(retention_hours=int(KEEP_REPLACED.total_seconds() // 3600), dry_run=False)
+    return len(deleted)
+
+
+def trim(log: TopicLog, before: int | datetime) -> int:
+    """Let go of rows from before a commit or an arrival: the explicit retention. Returns how many rows went.
+
+    Whole files go; a file that also has later rows stays until all of its rows are old enough.
+    """
+    first = before if isinstance(before, int) else seek(log, before)
+    old = [file for file in log.snapshot().files.values() if file.commits[1] < first]
+    if old:
+        at = milliseconds(log.now())
+        removed = [{"remove": {"path": f.path, "deletionTimestamp": at, "dataChange": True}} for f in old]
+        log.commit(lambda _, clock: Proposal("trim", clock, {"rows": 0}, removed, "DELETE"))
+    return sum(file.rows for file in old)
+
+
+def _table(log: TopicLog) -> DeltaTable:
+    return DeltaTable(log.storage.url, storage_options=log.storage.options)

@@ -1,0 +1,217 @@
+"""Reading a topic: a range of commits in log order, seeking by time, following the end.
+
+Readers address commits, never files, so maintenance is invisible to them. A range is chosen by the statistics that the
+log keeps of every file; rows come in the order of (`_commit`, `_row`), whatever order a compacted file has them in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headwater.errors import LogDamaged
+from headwater.log.datafile import DataFile, columns_of
+from headwater.log.entry import Entry, Kind
+from headwater.log.journal import instant
+from headwater.log.topic import TopicLog
+
+POLL = timedelta(milliseconds=50)
+BATCH_ROWS = 1_000_000
+_END = 2**62
+_POSITION = ("_commit", "_row")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of some commits, whole and in log order. `commit` is the position after it, `watermark` the one reached."""
+
+    rows: pa.Table
+    commit: int
+    watermark: datetime
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One line of `headwater log`."""
+
+    number: int
+    kind: Kind
+    at: datetime
+    rows: int
+    times: tuple[datetime, datetime] | None
+    watermark: datetime
+    sources: tuple[str, ...]
+
+
+def read(log: TopicLog, first: int = 0, last: int = _END, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of the commits from `first` to `last`, both included, in log order."""
+    parts = [batch.rows for batch in scan(log, first, last, columns)]
+    return pa.concat_tables(parts) if parts else _empty(log, columns)
+
+
+def scan(log: TopicLog, first: int = 0, last: int = _END, columns: Sequence[str] | None = None) -> Iterator[Batch]:
+    """The same in parts of about `BATCH_ROWS` rows, each of whole commits."""
+    snapshot = log.snapshot()
+    last = min(last, snapshot.number)
+    for files, upto in _portions(snapshot.between(first, last), last):
+        try:
+            rows = _read_files(log, files, first, upto, columns)
+        except FileNotFoundError:  # compacted and vacuumed since: the same rows are in another file now
+            rows = _read_files(log, log.reload().between(first, upto), first, upto, columns)
+        yield Batch(rows, upto, _watermark_at(log, upto))
+        first = upto + 1
+
+
+def seek(log: TopicLog, at: datetime) -> int:
+    """The first commit with a row that arrived at an instant or later; the one after the head if there is none."""
+    snapshot = log.snapshot()
+    found = snapshot.number + 1
+    for file in snapshot.files.values():
+        if file.least["_arrived_at"] >= at:
+            found = min(found, file.commits[0])
+        elif file.greatest["_arrived_at"] + timedelta(milliseconds=1) >= at:  # statistics may be cut to milliseconds
+            rows = _read_file(log, file, ["_commit", "_arrived_at"])
+            later = rows.filter(pc.greater_equal(rows["_arrived_at"], pa.scalar(at, rows["_arrived_at"].type)))
+            found = min(found, pc.min(later["_commit"]).as_py() if later.num_rows else found)
+    return found
+
+
+def follow(
+    log: TopicLog,
+    first: int = 0,
+    columns: Sequence[str] | None = None,
+    *,
+    stop: threading.Event | None = None,
+    poll: timedelta = POLL,
+) -> Iterator[Batch]:
+    """Every batch from a commit on, then each new one as it is committed (a tick has no rows), until `stop` is set."""
+    stop = stop or threading.Event()
+    while not stop.is_set():
+        upto = log.snapshot().number
+        if upto < first:
+            stop.wait(poll.total_seconds())
+            continue
+        reached = first - 1
+        for batch in scan(log, first, upto, columns):
+            reached = batch.commit
+            yield batch
+        if reached < upto:  # only ticks and maintenance: nothing to read, but the watermark may have moved
+            yield Batch(_empty(log, columns), upto, _watermark_at(log, upto))
+        first = upto + 1
+
+
+def commits(log: TopicLog, first: int = 0, last: int = _END) -> Iterator[Commit]:
+    """What each commit did, as far back as the log's entries are kept one by one."""
+    watermark = instant(0)
+    number = max(first, log.entries.first())
+    while number <= last and (entry := log.entries.read(number)) is not None:
+        if entry.note:
+            watermark = instant(entry.note["clock"]["watermark"])
+        yield _commit(log, entry, watermark)
+        number += 1
+
+
+def _commit(log: TopicLog, entry: Entry, watermark: datetime) -> Commit:
+    files = [DataFile.from_action(add, log.topic) for add in entry.of("add")] if entry.note else []
+    time = log.topic.time
+    times = None
+    if time and files:
+        times = min(file.least[time] for file in files), max(file.greatest[time] for file in files)
+    note: dict[str, Any] = entry.note or {}
+    at = instant(entry.info.get("timestamp", 0) * 1000)
+    return Commit(entry.number, entry.kind, at, note.get("rows", 0), times, watermark, tuple(note.get("sources", ())))
+
+
+def _portions(files: list[DataFile], last: int) -> Iterator[tuple[list[DataFile], int]]:
+    """Cut files into groups that share no commit, each with the last commit it completes."""
+    group: list[DataFile] = []
+    for index, file in enumerate(files):
+        group.append(file)
+        upto = max(found.commits[1] for found in group)
+        ends = index + 1 == len(files)
+        if ends or (sum(found.rows for found in group) >= BATCH_ROWS and files[index + 1].commits[0] > upto):
+            yield group, last if ends else upto
+            group = []
+
+
+def _read_files(log: TopicLog, files: list[DataFile], first: int, last: int, columns: Sequence[str] | None) -> pa.Table:
+    wanted = _wanted(log, columns)
+    reads = list(dict.fromkeys([*wanted, *_POSITION]))
+    if len(files) < 2:
+        parts = [_read_file(log, file, reads) for file in files]
+    else:
+        with ThreadPoolExecutor(min(8, len(files))) as pool:
+            parts = list(pool.map(lambda file: _read_file(log, file, reads), files))
+    kept = [_within(rows, file, first, last) for rows, file in zip(parts, files, strict=True)]
+    return _in_order(pa.concat_tables(kept)).select(wanted) if kept else _empty(log, columns)
+
+
+def _read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
+    """The columns of a file, typed as declared; a column that it lacks (it is older) is NULL."""
+    try:
+        with log.storage.open(file.path, file.size) as opened, pq.ParquetFile(opened) as parquet:
+            names = set(parquet.schema_arrow.names)
+            rows = parquet.read([name for name in columns if name in names])
+    except FileNotFoundError:
+        if file.path in log.reload().files:
+            raise _damaged(log, file, "It is missing") from None
+        raise
+    except (pa.ArrowInvalid, OSError) as cause:
+        raise _damaged(log, file, str(cause)) from cause
+    schema = columns_of(log.topic)
+    arrays = [
+        rows[name].cast(schema.field(name).type) if name in names else pa.nulls(rows.num_rows, schema.field(name).type)
+        for name in columns
+    ]
+    return pa.table(arrays, schema=pa.schema([schema.field(name) for name in columns]))
+
+
+def _within(rows: pa.Table, file: DataFile, first: int, last: int) -> pa.Table:
+    if file.commits[0] >= first and file.commits[1] <= last:
+        return rows
+    return rows.filter(pc.and_(pc.greater_equal(rows["_commit"], first), pc.less_equal(rows["_commit"], last)))
+
+
+def _in_order(rows: pa.Table) -> pa.Table:
+    commit, row = (rows[name].to_numpy() for name in _POSITION)
+    steps = np.diff(commit)
+    if np.all((steps > 0) | ((steps == 0) & (np.diff(row) > 0))):
+        return rows
+    return rows.sort_by([(name, "ascending") for name in _POSITION])
+
+
+def _wanted(log: TopicLog, columns: Sequence[str] | None) -> list[str]:
+    return list(columns_of(log.topic).names) if columns is None else list(columns)
+
+
+def _empty(log: TopicLog, columns: Sequence[str] | None) -> pa.Table:
+    schema = columns_of(log.topic)
+    return pa.schema([schema.field(name) for name in _wanted(log, columns)]).empty_table()
+
+
+def _watermark_at(log: TopicLog, commit: int) -> datetime:
+    """The watermark after a commit, from the newest entry up to it that has the clock; 1970 if it is kept no more."""
+    for number in range(commit, log.entries.first() - 1, -1):
+        entry = log.entries.read(number)
+        if entry is not None and entry.note is not None:
+            return instant(entry.note["clock"]["watermark"])
+    return instant(0)
+
+
+def _damaged(log: TopicLog, file: DataFile, reason: str) -> LogDamaged:
+    place = f"{log.storage.url}/{file.path}"
+    return LogDamaged(
+        f'a file of topic "{log.topic.name}" is damaged',
+        detail=f"{place} holds {file.rows} rows of the commits {file.commits[0]} to {file.commits[1]}: {reason}.",
+        hint="Restore the file from a copy. Nothing was guessed in its place.",
+        path=place,
+    )

@@ -1,0 +1,77 @@
+"""The storages that every log test of the conformance suite runs on, and small topics."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headwater.log import Storage, TopicLog, open_storage
+from headwater.model import INSTANT, Bounded, Column, Stream
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+STORAGES = ["local", "memory", "s3"]
+
+ORDERS = Stream(
+    name="orders",
+    columns=(Column("id", pa.string()), Column("amount", pa.decimal128(12, 2)), Column("at", INSTANT, nullable=False)),
+    time="at",
+    watermark=Bounded(timedelta(seconds=5)),
+    key=("id",),
+)
+
+
+def orders(*rows: tuple[str, int]) -> pa.Table:
+    """Rows of (id, seconds after START)."""
+    values = [{"id": name, "amount": None, "at": START + timedelta(seconds=at)} for name, at in rows]
+    return pa.Table.from_pylist(values, schema=ORDERS.schema)
+
+
+def seconds(at: datetime) -> float:
+    """How long after START an instant is."""
+    return (at - START).total_seconds()
+
+
+class Wall:
+    """A wall clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def move(self, **by: float) -> None:
+        self.at += timedelta(**by)
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+@pytest.fixture(params=STORAGES)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    match request.param:
+        case "local":
+            return open_storage(str(tmp_path / "orders"))
+        case "memory":
+            return open_storage(f"memory://{uuid.uuid4()}")
+        case _:
+            server = request.getfixturevalue("s3_server")
+            return open_storage(f"{server.url}/{uuid.uuid4()}", server.storage_options)
+
+
+@pytest.fixture
+def log(storage: Storage, wall: Wall) -> TopicLog:
+    return TopicLog(ORDERS, storage, now=wall)
+
+
+@pytest.fixture
+def again(storage: Storage, wall: Wall) -> Callable[..., TopicLog]:
+    """Open the same log as another process would: nothing shared but the storage."""
+    return lambda topic=ORDERS: TopicLog(topic, storage, now=wall)
