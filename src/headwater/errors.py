@@ -2,9 +2,10 @@
 
     HeadwaterError
     ├── DeclarationError          the author of a declaration: raised before anything runs, with file, line and column
-    │   ├── SyntaxRefused             the text can't be parsed
     │   ├── CheckFailed               one or more findings; carries them all
     │   └── Finding                   one reason why a declaration is refused (the subclasses below)
+    │       └── Caution                   one that is shown and doesn't refuse
+    │       └── Caution                   a finding that is shown and doesn't refuse
     ├── CallError                 the caller of the API or of a command: a wrong name, a wrong argument
     │   ├── UnknownTopic  UnknownView  NotAProject  ProjectExists  ArgumentRefused
     │   ├── UnsortedLoad              a load would make most of itself late
@@ -115,14 +116,14 @@ class DeclarationError(HeadwaterError):
     """A declaration is refused; nothing has run."""
 
 
-class SyntaxRefused(DeclarationError):
-    """The text of a declaration can't be parsed."""
-
-
 class Finding(DeclarationError):
     """One reason why a declaration is refused. A warning is a finding that doesn't refuse."""
 
     severity: ClassVar[str] = "error"
+
+
+class SyntaxRefused(Finding):
+    """The text of a declaration can't be parsed."""
 
 
 class Caution(Finding):
@@ -171,6 +172,18 @@ class UnknownType(Finding):
     """The type of an expression can't be derived, or a declared type can't be kept in the log."""
 
 
+class ReservedName(Finding):
+    """A column has a name that belongs to the log."""
+
+
+class ClauseRefused(Finding):
+    """A declaration has a clause that its kind can't have, or lacks one that it needs."""
+
+
+class WatermarkRefused(Finding):
+    """A watermark follows from something other than event time minus a delay, or a column that says it."""
+
+
 class NoWatermark(Finding):
     """Event time is used, but the input declares no watermark."""
 
@@ -217,6 +230,18 @@ class NotSupportedYet(Finding):
 
 class QueryRefused(Finding):
     """The query's shape has no meaning as a view."""
+
+
+class WindowRefused(Finding):
+    """A window is not over time, has a shape that can't be kept, or is grouped by half of its bounds."""
+
+
+class UngroupedColumn(Finding):
+    """A column is read from a group although it is neither grouped nor aggregated."""
+
+
+class UnnamedColumn(Finding):
+    """An output column of a query has no name."""
 
 
 class ApproximateValue(Caution):

@@ -7,6 +7,9 @@ repeated in an entry of its own before old entries are let go.
 
 from __future__ import annotations
 
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from deltalake import DeltaTable, PostCommitHookProperties, WriterProperties
@@ -16,29 +19,56 @@ from headwater.log.journal import Proposal, milliseconds
 from headwater.log.read import seek
 from headwater.log.topic import TopicLog
 
+_logger = logging.getLogger("headwater.log")
+
 CHECKPOINT_EVERY = 100
 """Commits between two checkpoints; small files are compacted at the same time."""
-LARGE_EVERY = 10 * CHECKPOINT_EVERY
+LARGE_EVERY = 10
 SMALL_FILE = 8 * 1024 * 1024
 LARGE_FILE = 128 * 1024 * 1024
-"""Every `CHECKPOINT_EVERY` commits files are merged up to the small size, every `LARGE_EVERY` up to the large one: each
-row is rewritten a few times, however long the log gets."""
+"""Files are merged up to the small size, and every `LARGE_EVERY` times up to the large one: each row is rewritten a few
+times, however long the log gets."""
 KEEP_ENTRIES = timedelta(days=30)
 """How long entries are kept one by one; older ones live on in the checkpoint."""
 KEEP_REPLACED = timedelta(days=7)
 """How long files that compaction has replaced are kept, for readers that still hold their names."""
 
 
-def due(commit: int) -> bool:
-    """Whether maintenance should run after this commit."""
-    return commit > 0 and commit % CHECKPOINT_EVERY == 0
+class Maintainer:
+    """Runs maintenance in the background of a process that appends, one log at a time."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="headwater-maintenance")
+        self._done: dict[str, int] = {}
+        self._guard = threading.Lock()
+
+    def after(self, log: TopicLog, commit: int) -> None:
+        """Say that a commit was made; maintenance follows if it is due, and never holds up the caller."""
+        if not log.storage.sees_deltalake:
+            return
+        with self._guard:
+            last = self._done.setdefault(log.storage.url, commit)
+            if commit // CHECKPOINT_EVERY == last // CHECKPOINT_EVERY:
+                return
+            self._done[log.storage.url] = commit
+        self._pool.submit(self._maintain, log, commit)
+
+    def close(self) -> None:
+        """Wait for what is under way."""
+        self._pool.shutdown()
+
+    def _maintain(self, log: TopicLog, commit: int) -> None:
+        try:
+            if (log.entries.last_checkpoint() or 0) // CHECKPOINT_EVERY < commit // CHECKPOINT_EVERY:
+                maintain(log, commit)
+        except Exception as failed:  # the log works without; the next round tries again
+            _logger.warning("maintenance of %s failed and will be tried again: %s", log.storage.url, failed)
 
 
 def maintain(log: TopicLog, commit: int) -> None:
     """Compact and checkpoint, as is due after a commit. Safe beside any number of writers and readers."""
-    if log.storage.sees_deltalake:
-        compact(log, LARGE_FILE if commit % LARGE_EVERY == 0 else SMALL_FILE)
-        checkpoint(log)
+    compact(log, LARGE_FILE if commit // CHECKPOINT_EVERY % LARGE_EVERY == 0 else SMALL_FILE)
+    checkpoint(log)
 
 
 def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:

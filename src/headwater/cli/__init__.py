@@ -1,0 +1,5 @@
+"""The command line: thin, every command a few lines over the public API."""
+
+from headwater.cli.app import app, main
+
+__all__ = ["app", "main"]

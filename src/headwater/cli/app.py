@@ -1,0 +1,317 @@
+"""The command line. Each command is a few lines over the public API."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+import headwater as hw
+from headwater.cli import template
+from headwater.cli.arguments import parse_instant, parse_since
+from headwater.cli.demo import run_demo
+from headwater.cli.output import console, print_json, problems, show_error, show_finding, show_instant, show_rows
+from headwater.cli.plan import show_plan
+from headwater.errors import HeadwaterError
+from headwater.intake import Generator, to_json_lines
+from headwater.plan import as_dict, view_as_dict
+from headwater.project import Progress as Done
+from headwater.project import Project, Receipt
+
+app = typer.Typer(
+    name="headwater",
+    help="Materialized views over event streams: correct, fresh and rebuildable.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+P = ParamSpec("P")
+Folder = Annotated[
+    Path, typer.Option("--project", "-p", envvar="HEADWATER_PROJECT", help="The project's folder.", show_default=True)
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of tables.")]
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or table of the project.")]
+HERE = Path()
+
+
+def command(function: Callable[P, int | None]) -> Callable[P, None]:
+    """Register a command: an error goes to standard error and ends it with 1; what it returns is its exit code."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = function(*args, **kwargs) or 0
+        except HeadwaterError as error:
+            show_error(error, as_records=bool(kwargs.get("json_")))
+            code = 1
+        except KeyboardInterrupt:
+            code = 130
+        except BrokenPipeError:  # whoever read our output has seen enough
+            sys.stderr.close()
+            code = 0
+        raise typer.Exit(code)
+
+    app.command(name=function.__name__.rstrip("_").replace("_", "-"))(run)
+    return run
+
+
+@command
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project shall be.")],
+    name: Annotated[str | None, typer.Option(help="Its name; the folder's, if not given.")] = None,
+) -> None:
+    """Make a project that runs: settings, a stream, views, and events to try it with."""
+    for path in template.create(folder, name or folder.absolute().name):
+        console.print(f"  [green]+[/] {path}")
+    shown = folder if folder.is_absolute() else Path(folder)
+    console.print(f"\nNext: cd {shown} && headwater check && headwater append orders orders.jsonl")
+
+
+@command
+def check(project: Folder = HERE, json_: Json = False) -> int:
+    """Compile the declarations and show every finding."""
+    with hw.open(project) as opened:
+        plan = opened.check()
+        for finding in plan.findings:
+            if json_:
+                print_json({"severity": finding.severity} | finding.as_dict())
+            else:
+                show_finding(finding, _line_of(opened, finding))
+        if not json_:
+            _summarise(opened, len(plan.errors), len(plan.findings) - len(plan.errors))
+        return 1 if plan.errors else 0
+
+
+def _line_of(project: Project, finding: HeadwaterError) -> str | None:
+    """The line of the user's file that a finding points at."""
+    if finding.origin is None:
+        return None
+    try:
+        return (project.folder / finding.origin.file).read_text(encoding="utf-8").splitlines()[finding.origin.line - 1]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return None
+
+
+def _summarise(project: Project, errors: int, cautions: int) -> None:
+    declared = project.declared
+    counts = [(len(list(declared.topics)), "topic"), (len(list(declared.views)), "view")]
+    held = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+    verdict = "[green]ok[/]" if not errors else f"[red]{errors} error{'' if errors == 1 else 's'}[/]"
+    more = f", {cautions} warning{'' if cautions == 1 else 's'}" if cautions else ""
+    console.print(f"{project.name}: {held}: {verdict}{more}")
+
+
+@command
+def plan(
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all, if not given.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the checked graph: each view's stages, columns, types, execution and lineage."""
+    with hw.open(project) as opened:
+        planned = opened.plan()
+        if json_:
+            print_json(as_dict(planned) if view is None else view_as_dict(planned.view(view)))
+        else:
+            show_plan(planned, view)
+
+
+@command
+def append(
+    topic: TopicName,
+    file: Annotated[str, typer.Argument(help="JSON lines, CSV or Parquet, by its suffix; - for standard input.")],
+    project: Folder = HERE,
+    batch: Annotated[int, typer.Option(min=1, help="Rows per commit.")] = 100_000,
+    source: Annotated[str, typer.Option(help="Where the events came from: each source has its own watermark.")] = "local",
+    history: Annotated[bool, typer.Option("--history", help="One commit; nothing in it is late for itself.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Append nothing if anything can't be read.")] = False,
+    unsorted: Annotated[bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")] = False,
+    format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv or parquet.")] = None,
+    json_: Json = False,
+) -> None:
+    """Append a file of events. What can't be read becomes a dead letter; the rest goes on."""
+    with hw.open(project) as opened, _progress(file, quiet=json_) as progress:
+        receipt = opened.append_file(
+            topic,
+            sys.stdin.buffer if file == "-" else file,
+            format=format_,  # type: ignore[arg-type]  # refused by name if it is none of them
+            batch=batch,
+            source=source,
+            history=history,
+            strict=strict,
+            unsorted=unsorted,
+            progress=progress.update,
+        )
+    _show_receipt(receipt, json_)
+
+
+class _progress:  # noqa: N801  # reads as a verb where it is used
+    """A bar by the bytes of the file; nothing where nobody watches."""
+
+    def __init__(self, file: str, *, quiet: bool) -> None:
+        size = Path(file).stat().st_size if file != "-" and Path(file).is_file() else None
+        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+        self._bar = Progress(*columns, console=problems, transient=True, disable=quiet or not problems.is_terminal)
+        self._task = self._bar.add_task(f"appending {Path(file).name}", total=size)
+
+    def __enter__(self) -> _progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, done: Done) -> None:
+        dead = f", {done.dead:,} dead" if done.dead else ""
+        self._bar.update(self._task, completed=done.bytes_read, description=f"{done.rows:,} rows{dead}")
+
+
+def _show_receipt(receipt: Receipt, json_: bool) -> None:
+    if json_:
+        print_json(asdict(receipt))
+        return
+    dead = f", [red]{receipt.dead:,} dead letters[/] (headwater dead {receipt.topic})" if receipt.dead else ""
+    behind = f", [yellow]{receipt.behind:,} behind the watermark[/]" if receipt.behind else ""
+    console.print(
+        f"[green]{receipt.topic}[/]: {receipt.rows:,} rows{dead}{behind}; "
+        f"commit {receipt.commit}, watermark {show_instant(receipt.watermark)}"
+    )
+
+
+@command
+def tick(
+    topic: TopicName,
+    to: Annotated[str | None, typer.Option(help="An instant; without it, as far as the sources' silence allows.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Move a topic's watermark without events, so that windows close."""
+    with hw.open(project) as opened:
+        _show_receipt(opened.tick(topic, parse_instant(to) if to else None), json_)
+
+
+@command
+def log(
+    topic: TopicName,
+    last: Annotated[int, typer.Option(min=1, help="How many commits.")] = 20,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the last commits: rows, event-time range, watermark, sources."""
+    with hw.open(project) as opened:
+        commits = [
+            {
+                "commit": found.number,
+                "kind": found.kind,
+                "at": found.at,
+                "rows": found.rows,
+                "earliest": found.times[0] if found.times else None,
+                "latest": found.times[1] if found.times else None,
+                "watermark": found.watermark,
+                "sources": ", ".join(found.sources) if not json_ else list(found.sources),
+            }
+            for found in opened.log(topic, last)
+        ]
+    if json_:
+        for commit in commits:
+            print_json(commit)
+    else:
+        show_rows(commits, ["commit", "kind", "at", "rows", "earliest", "latest", "watermark", "sources"])
+
+
+@command
+def tail(
+    topic: TopicName,
+    since: Annotated[
+        str | None, typer.Option("--from", help="A commit (17), an instant, or how long ago (10m); all, if not given.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as new events come; Ctrl-C ends it.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Read the log, from a commit, an instant or a time ago, and follow it."""
+    with hw.open(project) as opened:
+        begin = parse_since(since)
+        names = [column.name for column in opened.topic(topic).columns]
+        for batch in opened.scan(topic, since=begin, follow=follow):
+            if json_:
+                for row in batch.rows.to_pylist():
+                    print_json(row)
+            elif batch.rows.num_rows:
+                show_rows(batch.rows.to_pylist(), ["_commit", "_row", *names, "_source", "_watermark"])
+
+
+@command
+def dead(
+    topic: TopicName,
+    since: Annotated[str | None, typer.Option(help="A commit, an instant, or how long ago.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show what could not be read, and why."""
+    with hw.open(project) as opened:
+        letters = opened.dead(topic, since=parse_since(since)).to_pylist()
+    if json_:
+        for letter in letters:
+            shown = {name: letter[name] for name in ("position", "error", "reason", "source", "bytes")}
+            print_json(shown | {"arrived_at": letter["_arrived_at"], "commit": letter["_commit"], "row": letter["_row"]})
+        return
+    if not letters:
+        console.print(f"{topic}: no dead letters")
+        return
+    records = [letter | {"arrived_at": letter["_arrived_at"], "event": letter["bytes"]} for letter in letters]
+    show_rows(records, ["arrived_at", "position", "error", "reason", "event"])
+
+
+@command
+def trim(
+    topic: TopicName,
+    before: Annotated[str, typer.Option(help="A commit, an instant of arrival, or how long ago.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let go of a topic's old events, for good. Nothing is ever let go of otherwise."""
+    with hw.open(project) as opened:
+        rows = opened.trim(topic, parse_since(before))
+    print_json({"topic": topic, "rows": rows}) if json_ else console.print(f"{topic}: {rows:,} rows let go")
+
+
+@command
+def generate(
+    topic: TopicName,
+    rows: Annotated[int, typer.Option(min=1, help="How many events.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same events.")] = 0,
+    late: Annotated[float, typer.Option(min=0, max=1, help="Share of events that come late.")] = 0.05,
+    duplicates: Annotated[float, typer.Option(min=0, max=1, help="Share of events that come twice.")] = 0.0,
+    poison: Annotated[float, typer.Option(min=0, max=1, help="Share of events that can't be read.")] = 0.0,
+    out: Annotated[Path | None, typer.Option(help="A file; standard output, if not given.")] = None,
+    project: Folder = HERE,
+) -> None:
+    """Make up events for a stream, as JSON lines: late, doubled and poisoned as you ask."""
+    with hw.open(project) as opened:
+        generator = Generator(opened.topic(topic), seed=seed, late=late, duplicates=duplicates, poison=poison)
+        target: Any = out.open("wb") if out else sys.stdout.buffer
+        for batch in generator.batches(rows):
+            target.write(to_json_lines(batch))
+        target.flush()
+
+
+@command
+def demo(
+    folder: Annotated[Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")] = None,
+    rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
+) -> None:
+    """Declare, append, look: a shop's orders on the embedded default, in a minute."""
+    run_demo(folder, rows)
+
+
+def main() -> None:
+    """The console script."""
+    app()

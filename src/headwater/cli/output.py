@@ -1,0 +1,115 @@
+"""What commands show: tables for people, JSON lines for programs, errors on standard error."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from headwater.errors import CheckFailed, Finding, HeadwaterError
+from headwater.model import spell_duration
+
+console = Console(highlight=False, soft_wrap=True)
+problems = Console(stderr=True, highlight=False, soft_wrap=True)
+EPOCH_YEAR = 1970
+_COLOURS = {"error": "red", "warning": "yellow"}
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON has it: instants in ISO 8601, exact decimals as text, bytes as text or base64."""
+    match value:
+        case datetime() | date():
+            return value.isoformat()
+        case timedelta():
+            return spell_duration(value)
+        case Decimal():
+            return str(value)
+        case bytes():
+            return _text(value)
+        case _:
+            return str(value)
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return "base64:" + base64.b64encode(value).decode()
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """One line of JSON on standard output."""
+    sys.stdout.write(json.dumps(record, default=as_json, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: str | None = None) -> None:
+    """Records as a table: numbers to the right, an absent value as a dot."""
+    records = list(records)
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        numeric = all(isinstance(record[name], int | float | Decimal) for record in records if record[name] is not None)
+        table.add_column(name, justify="right" if numeric and records else "left", overflow="fold")
+    for record in records:
+        table.add_row(*(show_value(record[name]) for name in columns))
+    console.print(table)
+
+
+def show_value(value: Any) -> str:
+    """A value in a table's cell."""
+    match value:
+        case None:
+            return "[dim]·[/]"
+        case datetime():
+            return show_instant(value)
+        case bool() | str() | date() | timedelta():
+            return escape(str(value))
+        case int():
+            return f"{value:,}"
+        case bytes():
+            return escape(_text(value)[:120])
+        case _:
+            return escape(str(value))
+
+
+def show_instant(at: datetime) -> str:
+    """An instant in UTC, to the millisecond; a dot for the one before anything is known."""
+    if at.year == EPOCH_YEAR:
+        return "[dim]·[/]"
+    return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def show_error(error: HeadwaterError, *, as_records: bool) -> None:
+    """An error for a person, or its fields as JSON; on standard error either way."""
+    if as_records:
+        found = error.findings if isinstance(error, CheckFailed) else (error,)
+        for one in found:
+            sys.stderr.write(json.dumps(one.as_dict(), ensure_ascii=False) + "\n")
+    elif isinstance(error, CheckFailed):
+        for finding in error.findings:
+            show_finding(finding, to=problems)
+        problems.print(f"[red]{escape(error.summary)}[/]")
+    else:
+        where = f"{error.origin}: " if error.origin else ""
+        problems.print(f"[red]error:[/] {escape(where)}{escape(str(error))}")
+
+
+def show_finding(finding: Finding, line: str | None = None, to: Console = console) -> None:
+    """A finding as compilers show them: the place, the reason, the line with a mark below it."""
+    colour = _COLOURS[finding.severity]
+    place = f"{finding.origin}: " if finding.origin else ""
+    to.print(f"[bold]{escape(place)}[/][{colour}]{finding.severity}[/]: {escape(finding.summary)} [dim]({finding.code()})[/]")
+    if line is not None and finding.origin:
+        mark = " " * (finding.origin.column - 1)
+        to.print(f"    {escape(line.expandtabs(1))}\n    {mark}[{colour}]^[/]")
+    for label, text in (("Detail", finding.detail), ("Hint", finding.hint)):
+        if text:
+            to.print(f"    [dim]{label}:[/] {escape(text)}")

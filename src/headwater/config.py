@@ -1,0 +1,122 @@
+"""headwater.toml: what a project needs to know about the place it runs in.
+
+Secrets never stand in the file: a value may name environment variables as `${NAME}`, and a setting that holds a secret
+must.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from headwater.errors import NotAProject, Origin, SettingsRefused
+from headwater.model import Emit, Store
+
+FILE = "headwater.toml"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET = re.compile(r"password|secret|token|account_key|sas_key", re.IGNORECASE)
+_PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@")
+_DEFAULT_STORE = "main"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StoreSettings(_Section):
+    """A place where views are served from."""
+
+    url: str = Field(description="Where the store is, such as `sqlite:///views.db`.")
+    options: dict[str, str] = Field(default={}, description="Options that this kind of store takes.")
+
+
+class Settings(_Section):
+    """Everything in headwater.toml."""
+
+    name: str = Field(min_length=1, description="The project's name.")
+    data: str = Field(default="data", description="Where the log is: a folder (relative to the project), or a URL.")
+    storage: dict[str, str] = Field(default={}, description="Options of the object store that `data` points to.")
+    stores: dict[str, StoreSettings] = Field(
+        default={}, description="The stores that views may name; `main` is default."
+    )
+    spark: dict[str, str] = Field(default={}, description="Settings that are passed to Spark.")
+
+    def declared_stores(self) -> tuple[Store, ...]:
+        """The stores as the model knows them; the embedded one is there without being declared."""
+        declared = self.stores or {_DEFAULT_STORE: StoreSettings(url="sqlite:///views.db")}
+        return tuple(
+            Store(name=name, url=found.url, takes=frozenset(Emit), options=tuple(sorted(found.options.items())))
+            for name, found in declared.items()
+        )
+
+
+def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings of the project in a folder."""
+    path = folder / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotAProject(
+            f'"{folder}" is not a project',
+            detail=f"It has no {FILE}.",
+            hint="Change to a project's folder, name one with --project, or make one with `headwater init DIR`.",
+            path=str(folder),
+        ) from None
+    except (OSError, UnicodeDecodeError) as cause:
+        raise SettingsRefused(f'"{path}" can\'t be read', detail=f"{cause}.", path=str(path)) from cause
+    try:
+        return Settings.model_validate(_expanded(tomllib.loads(text), (), path, environment))
+    except tomllib.TOMLDecodeError as cause:
+        raise SettingsRefused(f'"{path}" is not valid TOML', detail=f"{cause}.", origin=Origin(str(path))) from cause
+    except ValidationError as cause:
+        raise _refusal(path, text, cause) from cause
+
+
+def _expanded(value: Any, place: tuple[str, ...], path: Path, environment: Mapping[str, str]) -> Any:
+    """The value with `${NAME}` replaced, everywhere below it; refuses a secret that is spelled out."""
+    if isinstance(value, dict):
+        return {name: _expanded(found, (*place, name), path, environment) for name, found in value.items()}
+    if not isinstance(value, str):
+        return value
+    spelled_out = place and _SECRET.search(place[-1]) and not _VARIABLE.search(value)
+    if spelled_out or _PASSWORD_IN_URL.search(value):
+        raise SettingsRefused(
+            f'setting "{".".join(place)}" holds a secret',
+            detail=f"Secrets do not stand in {FILE}, which is kept with the code.",
+            hint='Put it into an environment variable and write "${NAME}".',
+            path=str(path),
+        )
+    missing = [name for name in _VARIABLE.findall(value) if name not in environment]
+    if missing:
+        raise SettingsRefused(
+            f'setting "{".".join(place)}" needs the environment variable {missing[0]}',
+            detail="It is not set.",
+            hint=f"Set {missing[0]} before you run headwater.",
+            path=str(path),
+        )
+    return _VARIABLE.sub(lambda found: environment[found[1]], value)
+
+
+def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:
+    found = cause.errors()[0]
+    place = [str(part) for part in found["loc"]]
+    name = place[-1] if place else FILE
+    line = next(
+        (n for n, line in enumerate(text.splitlines(), 1) if re.match(rf'\s*\[?"?{re.escape(name)}\b', line)), 1
+    )
+    origin = Origin(str(path), line)
+    if found["type"] == "extra_forbidden":
+        known = list((StoreSettings if len(place) > 1 else Settings).model_fields)
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f'Did you mean "{close[0]}"?' if close else f"The settings here are {', '.join(known)}."
+        return SettingsRefused(f'unknown setting "{".".join(place)}"', hint=hint, origin=origin, path=str(path))
+    return SettingsRefused(
+        f'setting "{".".join(place)}" can\'t be used', detail=f"{found['msg']}.", origin=origin, path=str(path)
+    )

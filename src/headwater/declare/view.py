@@ -1,0 +1,160 @@
+"""Views, from SQL or from a function on DataFrames."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+from headwater import model, sql
+from headwater.declare.arguments import (
+    ColumnSpec,
+    Duration,
+    Names,
+    caller,
+    checked,
+    read_columns,
+    read_duration,
+    read_names,
+    refuse_unknown,
+)
+from headwater.errors import ClauseRefused, OptionRefused, Origin
+
+
+class ViewOptions(TypedDict, total=False):
+    """The options of `view`."""
+
+    grace: Duration
+    late: model.LatePolicy
+    emit: Literal["changes", "final"] | model.Emit | None
+    store: str | None
+    key: Names
+    horizon: Duration | None
+    retention: Duration | None
+    materialized: bool
+    comment: str | None
+
+
+@overload
+def view(name: str, /, *, query: str, **options: Unpack[ViewOptions]) -> model.View: ...
+@overload
+def view(
+    name: str | None = None, /, *, columns: Mapping[str, ColumnSpec], **options: Unpack[ViewOptions]
+) -> Callable[[Callable[..., Any]], model.View]: ...
+def view(
+    name: str | None = None,
+    /,
+    *,
+    query: str | None = None,
+    columns: Mapping[str, ColumnSpec] | None = None,
+    **options: Unpack[ViewOptions],
+) -> model.View | Callable[[Callable[..., Any]], model.View]:
+    """Declare a view: with `query` an SQL text, with `columns` a function that takes and returns DataFrames.
+
+    The parameters of the function are the names of what it reads; `columns` is what it returns. Its docstring is the
+    view's comment, unless one is given.
+
+    >>> view("big", query="select * from orders where amount > 100", materialized=False).query.sql
+    'SELECT * FROM orders WHERE amount > 100'
+    """
+    origin = caller()
+    given = _view_options(dict(options), origin)
+    if query is not None and name is not None and columns is None:
+        return checked(model.View(name=name, query=_sql_query(query, origin), **given), origin)
+    if query is not None or columns is None:
+        hint = "Write view(name, query=…), or @view(columns={…}) above a function."
+        raise ClauseRefused("a view is a query or a function with columns", hint=hint, origin=origin)
+    returned = read_columns(columns, origin)
+
+    def declare(made: Callable[..., Any]) -> model.View:
+        return _python_view(name, made, returned, given, origin)
+
+    return declare
+
+
+def _sql_query(query: str, origin: Origin) -> model.SqlQuery:
+    written = model.SqlQuery("", query, _place_of(query, origin))
+    return replace(written, sql=sql.spell(sql.parse_query(written)))
+
+
+def _place_of(query: str, origin: Origin) -> Origin:
+    """Where the text of a query stands in the file that holds the call; the call itself if it isn't there as it is."""
+    lines = linecache.getlines(origin.file)
+    text = "".join(lines)
+    at = text.find(query, len("".join(lines[: origin.line - 1])))
+    if at < 0:
+        return origin
+    return Origin(origin.file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+
+
+def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    refuse_unknown("view", options, ViewOptions, origin)
+    given: dict[str, Any] = {
+        key: options[key] for key in ("late", "store", "materialized", "comment") if key in options
+    }
+    for key in ("grace", "horizon", "retention"):
+        if options.get(key) is not None:
+            given[key] = read_duration(key, options[key], origin)
+    if options.get("emit") is not None:
+        given["emit"] = _emit(options["emit"], origin)
+    if "key" in options:
+        given["key"] = read_names(options["key"])
+    if given.get("late", "keep") not in ("keep", "drop"):
+        raise OptionRefused(f"late is {given['late']!r}", hint="It is 'keep' or 'drop'.", origin=origin)
+    return given
+
+
+def _emit(emit: str | model.Emit, origin: Origin) -> model.Emit:
+    try:
+        return model.Emit(emit)
+    except ValueError:
+        raise OptionRefused(f"emit is {emit!r}", hint="It is 'changes' or 'final'.", origin=origin) from None
+
+
+def _python_view(
+    name: str | None,
+    made: Callable[..., Any],
+    columns: tuple[model.Column, ...],
+    given: dict[str, Any],
+    origin: Origin,
+) -> model.View:
+    source, place = _definition(made, origin)
+    query = model.PythonQuery(
+        module=made.__module__,
+        qualified_name=made.__qualname__,
+        source=source,
+        inputs=_inputs(made, place),
+        columns=columns,
+        function=made,
+    )
+    return model.View(
+        name=name or made.__name__, query=query, **{"comment": inspect.getdoc(made), "origin": place} | given
+    )
+
+
+def _inputs(made: Callable[..., Any], origin: Origin) -> tuple[str, ...]:
+    parameters = inspect.signature(made).parameters.values()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if not parameters or any(parameter.kind in variadic for parameter in parameters):
+        hint = "Name each stream, table or view that it reads as one parameter."
+        raise ClauseRefused(f'view "{made.__name__}" doesn\'t say what it reads', hint=hint, origin=origin)
+    return tuple(parameter.name for parameter in parameters)
+
+
+def _definition(made: Callable[..., Any], origin: Origin) -> tuple[str, Origin]:
+    """The text of a function without its decorators, and where its `def` stands."""
+    try:
+        lines, first = inspect.getsourcelines(made)
+        text = textwrap.dedent("".join(lines))
+        found = ast.parse(text).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        found = None
+    if not isinstance(found, ast.FunctionDef):
+        raise ClauseRefused("a view has to be a function with a def of its own", origin=origin)
+    source = "".join(text.splitlines(keepends=True)[found.lineno - 1 :])
+    line = lines[found.lineno - 1]
+    return source, Origin(made.__code__.co_filename, first + found.lineno - 1, len(line) - len(line.lstrip()) + 1)

@@ -1,0 +1,14 @@
+"""Ways in: what users have, decoded into rows of the declared types and dead letters."""
+
+from headwater.intake.convert import Converted, convert
+from headwater.intake.dead import DEAD
+from headwater.intake.decode import Decoded, Decoder
+from headwater.intake.encode import json_lines_of
+from headwater.intake.files import Chunk, Format, format_of, read_file
+from headwater.intake.generate import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
+from headwater.intake.lines import LARGEST_EVENT
+
+__all__ = [
+    "DEAD", "LARGEST_EVENT", "Chunk", "Converted", "Decoded", "Decoder", "Format", "GeneratedBatch", "Generator",
+    "Lateness", "Sender", "convert", "format_of", "json_lines_of", "read_file", "to_json_lines",
+]  # fmt: skip

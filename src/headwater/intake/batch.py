@@ -1,0 +1,60 @@
+"""A batch on its way in: columns in the declared types, and the way back from each row to what it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.intake.convert import Converted, concatenate
+from headwater.intake.dead import Letter
+
+
+class Originals(Protocol):
+    """What the rows of a batch were made from. Asked only for rows that become dead letters."""
+
+    def content(self, row: int) -> bytes:
+        """The bytes of the row as they came, or the JSON of what came as values."""
+
+    def value(self, row: int, name: str) -> Any:
+        """The value as it came."""
+
+    def index(self, row: int) -> int:
+        """The row's place among everything that came with it."""
+
+    def position(self, row: int) -> str:
+        """Where the row came from, for people: `orders.jsonl:17`."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows that could be read, and letters for what could not. `columns` follow the layout's names."""
+
+    columns: list[Converted]
+    originals: Originals
+    letters: list[Letter] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Columns of some of the lines of a block; `lines` says which."""
+
+    columns: list[Converted]
+    lines: pa.Array
+
+
+def merge(parts: Sequence[Part]) -> Part:
+    """The parts of one block as one, in the order of its lines."""
+    if len(parts) == 1:
+        return parts[0]
+    lines = pa.concat_arrays([part.lines for part in parts])
+    order = pc.sort_indices(lines)
+    columns = [concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
+    return Part([_take(column, order) for column in columns], lines.take(order))
+
+
+def _take(column: Converted, order: pa.Array) -> Converted:
+    return Converted(column.values.take(order), None if column.bad is None else column.bad.take(order))

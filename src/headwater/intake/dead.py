@@ -1,0 +1,79 @@
+"""Dead letters: what can't be taken as a row, with its bytes, the reason, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import DataError
+from headwater.intake.encode import spell
+from headwater.model import Column, Stream, Topic
+
+DEAD = pa.schema(
+    [
+        pa.field("bytes", pa.binary(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("error", pa.string(), nullable=False),
+        pa.field("source", pa.string()),
+        pa.field("position", pa.string(), nullable=False),
+    ]
+)
+"""The columns of dead letters. `error` is the code of a `DataError`; `reason` is a sentence for people."""
+
+NO_LETTERS = DEAD.empty_table()
+
+KEPT_BYTES = 16 * 1024 * 1024
+"""How many bytes of an event a dead letter keeps; only an event that is far too large has more."""
+
+_SHOWN = 80
+
+
+def dead_topic(topic: Topic) -> Topic:
+    """The topic that keeps another one's dead letters; it has the same name, in a log of its own."""
+    columns = tuple(Column(field.name, field.type, field.nullable) for field in DEAD)
+    return Stream(name=topic.name, columns=columns, comment=f"What could not be read as {topic.name}, and why")
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One dead letter before its source is known. `index` is its place among the lines or rows that came with it."""
+
+    index: int
+    content: bytes
+    reason: str
+    error: type[DataError]
+    position: str
+
+
+def table_of(letters: Iterable[Letter], source: str | None) -> pa.Table:
+    """The letters as a table, in the order in which they came."""
+    found = sorted(letters, key=lambda letter: letter.index)
+    if not found:
+        return NO_LETTERS
+    columns = [
+        pa.array([letter.content[:KEPT_BYTES] for letter in found], pa.binary()),
+        pa.array([letter.reason for letter in found], pa.string()),
+        pa.array([letter.error.code() for letter in found], pa.string()),
+        pa.repeat(pa.scalar(source, pa.string()), len(found)),
+        pa.array([letter.position for letter in found], pa.string()),
+    ]
+    return pa.Table.from_arrays(columns, schema=DEAD)
+
+
+def shorten(value: Any) -> str:
+    """A value as a reason shows it: strings in quotes, and never more than a line's worth.
+
+    >>> shorten("x" * 100)[-12:]
+    'xxxxxxxx..."'
+    """
+    if isinstance(value, str) and type(value) is str:
+        text = value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
+        return '"' + text.encode("utf-8", "backslashreplace").decode() + '"'
+    try:
+        text = spell(value) if isinstance(value, Mapping | list | tuple) else str(value)
+    except ValueError:  # an int with more digits than Python is willing to print
+        text = f"a number of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

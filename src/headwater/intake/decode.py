@@ -1,0 +1,158 @@
+"""Decoding: what users have, into rows of the declared types and dead letters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.errors import ArgumentRefused, WrongType
+from headwater.intake.batch import Batch
+from headwater.intake.convert import Converted
+from headwater.intake.csv_lines import CsvLines
+from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
+from headwater.intake.door import Objection, default_operations, objections
+from headwater.intake.files import Chunk
+from headwater.intake.identity import identities
+from headwater.intake.json_lines import JsonLines
+from headwater.intake.layout import layout_of
+from headwater.intake.lines import LINES_AT_ONCE, pieces
+from headwater.intake.rows import as_table, read_rows, read_table
+from headwater.intake.values import describe_misfit
+from headwater.model import Topic
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """`rows` in the topic's columns (and `_op`, `_id` where the topic has them); `dead` in those of `DEAD`."""
+
+    rows: pa.Table
+    dead: pa.Table
+
+
+class Decoder:
+    r"""Decodes for one topic; what can be known beforehand is worked out once, here.
+
+    >>> from headwater.model import Column, Stream
+    >>> decoder = Decoder(Stream(name="clicks", columns=(Column("page", pa.string()), Column("n", pa.int32()))))
+    >>> decoded = decoder.decode([{"page": "/", "n": 1}, {"page": "/", "n": "one"}], source="web")
+    >>> decoded.rows.to_pylist()
+    [{'page': '/', 'n': 1}]
+    >>> decoded.dead["reason"].to_pylist(), decoded.dead["position"].to_pylist()
+    (['column "n" is "one", which doesn\'t fit INT'], ['rows[1]'])
+    """
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self._layout = layout_of(topic)
+        self._json = JsonLines(self._layout)
+        self._csv = CsvLines(self._layout)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of `Decoded.rows`. In a table's rows all but the key and the event time can be NULL."""
+        return self._layout.schema
+
+    def decode(
+        self, data: Any, *, source: str | None = None, where: str = "rows", arrived_at: datetime | None = None
+    ) -> Decoded:
+        """Rows and dead letters from `data`, in the order in which they came; each row becomes one or the other.
+
+        `data` is a row (a mapping or a dataclass instance), an iterable of rows, an Arrow table or whatever exports
+        itself as one (pandas, Polars), bytes or text of JSON lines, or a `Chunk` of a file. `where` names it in the
+        positions of dead letters. Event times are held against `arrived_at` if it is given.
+        """
+        done = [self._finish(batch, source, arrived_at) for batch in self._batches(data, where)]
+        if len(done) == 1:
+            return done[0]
+        rows = pa.concat_tables([part.rows for part in done] or [self.schema.empty_table()]).combine_chunks()
+        return Decoded(rows, pa.concat_tables([part.dead for part in done] or [NO_LETTERS]).combine_chunks())
+
+    def _batches(self, data: Any, where: str) -> Iterator[Batch]:
+        if type(data) is dict:
+            yield read_rows(self._layout, [data], where)
+        elif isinstance(data, Chunk):
+            yield from self._chunk(data, where)
+        elif isinstance(data, str):
+            yield from self._lines(data.encode("utf-8", "surrogatepass"), where, 1)
+        elif isinstance(data, bytes | bytearray | memoryview):
+            yield from self._lines(bytes(data), where, 1)
+        elif (table := as_table(data)) is not None:
+            yield read_table(self._layout, table, where)
+        elif isinstance(data, Mapping) or (dataclasses.is_dataclass(data) and not isinstance(data, type)):
+            yield read_rows(self._layout, [data], where)
+        elif isinstance(data, Iterable):
+            yield from self._rows(data if isinstance(data, Sequence) else list(data), where)
+        else:
+            raise ArgumentRefused(
+                f'stream or table "{self.topic.name}" can\'t be given a value of type {type(data).__name__}',
+                hint="give rows as mappings, an Arrow table, a DataFrame, or JSON lines.",
+            )
+
+    def _rows(self, rows: Sequence[Any], where: str) -> Iterator[Batch]:
+        for first in range(0, len(rows), LINES_AT_ONCE):
+            yield read_rows(self._layout, rows[first : first + LINES_AT_ONCE], where, first)
+
+    def _lines(self, block: bytes, where: str, first: int) -> Iterator[Batch]:
+        for before, piece in pieces(block.removeprefix(_BYTE_ORDER_MARK) if first == 1 else block):
+            yield self._json.read(piece, where, first + before)
+
+    def _chunk(self, chunk: Chunk, where: str) -> Iterator[Batch]:
+        if isinstance(chunk.data, pa.Table):
+            yield read_table(self._layout, chunk.data, where, chunk.first)
+        elif isinstance(chunk.data, bytes):
+            yield from self._lines(chunk.data, where, chunk.first)
+        else:
+            yield from self._csv.read(chunk, where)
+
+    def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
+        columns = list(batch.columns)
+        default_operations(self._layout, columns)
+        found = [*self._misfits(batch), *objections(self._layout, columns, arrived_at)]
+        arrays = [column.values for column in columns]
+        letters = batch.letters
+        if found:
+            mask = found[0].mask
+            for objection in found[1:]:
+                mask = pc.or_(mask, objection.mask)
+            letters = letters + _letters(batch, found, pc.indices_nonzero(mask).to_pylist())
+            kept = pc.invert(mask)
+            arrays = [array.filter(kept) for array in arrays]
+        ids = identities(self._layout, arrays)
+        rows = pa.Table.from_arrays(arrays if ids is None else [*arrays, ids], schema=self.schema)
+        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS)
+
+    def _misfits(self, batch: Batch) -> Iterator[Objection]:
+        layout = self._layout
+        for name, kind, column in zip(layout.names, layout.kinds, batch.columns, strict=True):
+            if column.bad is not None:
+                yield _misfit(batch, name, kind, column)
+
+
+def _misfit(batch: Batch, name: str, kind: pa.DataType, column: Converted) -> Objection:
+    def reason(row: int) -> str:
+        return describe_misfit(name, batch.originals.value(row, name), kind, shorten)
+
+    return Objection(column.bad, WrongType, reason)
+
+
+def _letters(batch: Batch, found: Sequence[Objection], rows: Sequence[int]) -> list[Letter]:
+    """One letter per row, whose reason names every objection to it."""
+    letters, originals = [], batch.originals
+    for row in rows:
+        raised = [objection for objection in found if objection.mask[row].as_py()]
+        reason = "; ".join(objection.reason(row) for objection in raised)
+        letters.append(
+            Letter(originals.index(row), originals.content(row), reason, raised[0].error, originals.position(row))
+        )
+    return letters
+
+
+__all__ = ["DEAD", "Decoded", "Decoder"]

@@ -1,0 +1,228 @@
+"""Files: JSON lines, CSV and Parquet, from a path or a stream, a chunk at a time in constant memory.
+
+A *chunk* is what decodes to at most so many rows. It never splits a line, nor a CSV *record*: a line, or the lines that
+a quoted value with newlines in it reaches over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.errors import ArgumentRefused
+from headwater.intake.dead import KEPT_BYTES
+
+Format = Literal["json", "csv", "tsv", "parquet"]
+
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+}  # fmt: skip
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_BLOCK = 1024 * 1024
+_HELD = 64 * 1024 * 1024
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+LONGEST_RECORD = 1_000
+"""How many lines a CSV record may reach over; a quote that isn't closed within them is taken as it stands."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """CSV records with the number of the line that each starts on, below their header."""
+
+    header: bytes
+    raw: list[bytes]
+    numbers: list[int]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a file. `first` is the number of its first line or row, counted from one.
+
+    `bytes_read` is how much of the file had been read when the chunk was complete, to show progress by.
+    """
+
+    data: bytes | Records | pa.Table
+    format: Format
+    first: int
+    bytes_read: int
+
+
+def format_of(path: Path) -> Format:
+    """The format that a file's name says; ArgumentRefused if it says none.
+
+    >>> format_of(Path("orders.jsonl.gz"))
+    'json'
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _COMPRESSIONS]
+    found = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if found is None:
+        known = ", ".join(_SUFFIXES)
+        raise ArgumentRefused(
+            f'file "{path.name}" has no known format',
+            detail=f"Its name ends in none of {known} (each may be followed by .gz or .zst).",
+            hint="rename the file, or name its format.",
+            file=str(path),
+        )
+    return found
+
+
+def read_file(source: str | Path | Any, format: Format | None = None, batch_rows: int = 65_536) -> Iterator[Chunk]:  # noqa: A002
+    """The chunks of a file, or of a stream of bytes (anything with `read`), in order.
+
+    A path's format follows from its name unless it is given; a stream holds JSON lines unless something else is said.
+    """
+    if batch_rows < 1:
+        raise ArgumentRefused(f"a batch can't have {batch_rows} rows")
+    path = Path(source) if isinstance(source, str | Path) else None
+    stream: Any = source
+    kind = format or (format_of(path) if path else "json")
+    name = str(path) if path else "the stream"
+    try:
+        if kind == "parquet":
+            yield from _parquet(path or stream, batch_rows)
+        else:
+            read, position = _opened(path) if path else (stream.read, None)
+            yield from _text(read, position, kind, batch_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise ArgumentRefused(f'file "{name}" can\'t be read as {kind}', detail=f"{error}.", file=name) from error
+
+
+def _opened(path: Path) -> tuple[Callable[[int], bytes], Callable[[], int]]:
+    """How to read the file's text, and how far into the file itself the reading has got."""
+    file = pa.OSFile(str(path))
+    compression = _COMPRESSIONS.get(path.suffix.lower())
+    stream = pa.CompressedInputStream(file, compression) if compression else file
+    return stream.read, file.tell
+
+
+def _text(
+    read: Callable[[int], bytes], position: Callable[[], int] | None, kind: Format, batch_rows: int
+) -> Iterator[Chunk]:
+    tally = _Tally(read)
+    at = position or tally.total
+    blocks = _whole_lines(tally.read)
+    if kind == "json":
+        for first, data in _json_chunks(blocks, batch_rows):
+            yield Chunk(data, kind, first, at())
+    else:
+        for records in _csv_chunks(blocks, batch_rows):
+            yield Chunk(records, kind, records.numbers[0] if records.numbers else 2, at())
+
+
+class _Tally:
+    """Counts what it reads."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read, self._count = read, 0
+
+    def read(self, size: int) -> bytes:
+        data = self._read(size)
+        self._count += len(data)
+        return data
+
+    def total(self) -> int:
+        return self._count
+
+
+def _whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Blocks that end with a line. Of a line longer than a dead letter keeps, the rest is skipped."""
+    tail: list[bytes] = []
+    size, started = 0, False
+    while data := read(_BLOCK):
+        data, started = (data if started else data.removeprefix(_BYTE_ORDER_MARK)), True
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*tail, data[:end]])
+            tail, size = [], 0
+        if size <= KEPT_BYTES:
+            tail.append(data[end:])
+        size += len(data) - end
+    if size:
+        yield b"".join(tail)
+
+
+def _json_chunks(blocks: Iterable[bytes], batch_rows: int) -> Iterator[tuple[int, bytes]]:
+    held: list[bytes] = []
+    count, first = 0, 1
+    for block in blocks:
+        lines = _count_lines(block)
+        while count + lines >= batch_rows or sum(map(len, held)) > _HELD:
+            taken = min(batch_rows - count, lines)
+            head, block = _cut(block, taken)
+            yield first, b"".join([*held, head])
+            first, held, count, lines = first + count + taken, [], 0, lines - taken
+        if block:
+            held.append(block)
+            count += lines
+    if held:
+        yield first, b"".join(held)
+
+
+def _count_lines(block: bytes) -> int:
+    return block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))
+
+
+def _cut(block: bytes, lines: int) -> tuple[bytes, bytes]:
+    """The block before and after so many lines."""
+    parts = block.split(b"\n", lines)
+    rest = parts[-1] if len(parts) > lines else b""
+    return block[: len(block) - len(rest)], rest
+
+
+def _csv_chunks(blocks: Iterable[bytes], batch_rows: int) -> Iterator[Records]:
+    records = _records(blocks)
+    header = next(records, None)
+    if header is None:
+        return
+    filled = Records(header[1], [], [])
+    for number, record in records:
+        if len(filled.raw) == batch_rows:
+            yield filled
+            filled = Records(header[1], [], [])
+        filled.raw.append(record)
+        filled.numbers.append(number)
+    yield filled
+
+
+def _records(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Records with the numbers of the lines that they start on; blank lines are none."""
+    opened: list[tuple[int, bytes]] = []
+    for number, line in _numbered(blocks):
+        odd = line.count(b'"') % 2
+        if opened or odd:
+            opened.append((number, line))
+            if odd and len(opened) > 1:
+                yield opened[0][0], b"\n".join(found for _, found in opened)
+                opened = []
+            elif len(opened) == LONGEST_RECORD:
+                yield from opened
+                opened = []
+        elif line.strip(b" \t\r"):
+            yield number, line
+    yield from opened
+
+
+def _numbered(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    for block in blocks:
+        for line in block.removesuffix(b"\n").split(b"\n"):
+            number += 1
+            yield number, line
+
+
+def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    if not isinstance(source, Path) and not (hasattr(source, "seekable") and source.seekable()):
+        raise ArgumentRefused("a stream can't be read as parquet", hint="Parquet is read from its end; give a file.")
+    file = pq.ParquetFile(source)
+    size = source.stat().st_size if isinstance(source, Path) else 0
+    total, first = max(1, file.metadata.num_rows), 1
+    for batch in file.iter_batches(batch_size=batch_rows):
+        done = first - 1 + batch.num_rows
+        yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
+        first = done + 1

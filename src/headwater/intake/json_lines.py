@@ -1,0 +1,229 @@
+"""JSON lines: one object per line, read by Arrow's reader a block at a time.
+
+Arrow's reader doesn't know lines: it reads values until the text ends. A block is given to it only if every line in it
+starts with `{` and ends with `}`; since no JSON value has `}` before `{` inside it, a value can't reach over the end of
+such a line, so a block that gives as many rows as it has lines gives exactly one row for each. Kept away from it is
+what it reads otherwise than JSON says: a NUL (it stops there), `null` after an object (it crashes), spellings of NaN
+and infinity that only it knows.
+
+A block that it refuses is read again in pieces. The few lines that are left over are read one by one, exactly, by the
+*careful* reader, which also takes what Arrow's can't: maps, and integers written as `1.0`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from headwater.errors import UnreadableEvent
+from headwater.intake.batch import Batch, Part, merge
+from headwater.intake.convert import convert
+from headwater.intake.dead import Letter
+from headwater.intake.layout import Layout
+from headwater.intake.lines import Lines, examine, join, read_in_pieces, split
+from headwater.intake.values import TWICE, Number, column_of
+from headwater.model import INSTANT
+
+DEEPEST = 100
+"""How many levels of objects and arrays an event may have."""
+
+_FEW = 32
+"""For so few lines setting up Arrow's reader costs more than reading them one by one."""
+
+_AFTER_OBJECT = r"\}[ \t\r]*n"
+_ODD_NUMBERS = r"Inf|-NaN"
+_IN_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NAMES = {list: "an array", str: "a string", Number: "a number", bool: "a boolean", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class JsonOriginals:
+    """The lines that rows were read from."""
+
+    lines: Lines
+    places: pa.Array
+
+    def content(self, row: int) -> bytes:
+        """The line as it was."""
+        found: bytes = self.lines.raw[self.index(row)].as_py()
+        return found
+
+    def value(self, row: int, name: str) -> Any:
+        """The value under that name, as the careful reader sees it."""
+        return parse(self.lines.texts[self.index(row)].as_py()).get(name)
+
+    def index(self, row: int) -> int:
+        """The line's place in its block."""
+        place: int = self.places[row].as_py()
+        return place
+
+    def position(self, row: int) -> str:
+        """The file and the number of the line."""
+        return self.lines.position(self.index(row))
+
+
+class JsonLines:
+    """Reads blocks of JSON lines for one topic."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        wires = [wire_type(kind) for kind in layout.kinds]
+        self._wires = None if None in wires else pa.schema(list(zip(layout.names, wires, strict=True)))
+        self._names = frozenset(layout.names)
+
+    def read(self, block: bytes, where: str, first: int) -> Batch:
+        """The rows of a block, and letters for the lines that aren't rows."""
+        lines, letters = examine(split(block), where, first)
+        sound = self._sound(block, lines)
+        found = pc.indices_nonzero(sound)
+        parts, doubtful = self._fast(lines, found)
+        odd = pc.indices_nonzero(pc.and_not(lines.present(), sound)).to_pylist()
+        careful, refused = self._careful(lines, sorted([*odd, *doubtful]))
+        whole = merge([*parts, careful] if len(careful.lines) or not parts else parts)
+        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused)
+
+    def _sound(self, block: bytes, lines: Lines) -> pa.Array:
+        """Which lines Arrow's reader can be trusted with."""
+        texts = lines.texts
+        if self._wires is None or len(texts) <= _FEW:
+            return pa.repeat(False, len(texts))
+        sound = pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))
+        for pattern, hint in ((_AFTER_OBJECT, _AFTER_OBJECT), (_ODD_NUMBERS, None), ("\\x00", None)):
+            if _occurs(block, pattern, hint):
+                sound = pc.and_not(sound, pc.match_substring_regex(texts, pattern))
+        long = pc.indices_nonzero(pc.greater(pc.binary_length(texts), 2 * DEEPEST).fill_null(False))
+        if len(long):
+            opened = pc.count_substring_regex(texts.take(long), r"[\[{]")
+            deep = long.filter(pc.greater(opened, DEEPEST))
+            if len(deep):
+                sound = pc.and_not(sound, pc.is_in(pa.array(range(len(texts)), deep.type), value_set=deep))
+        return sound.fill_null(False)
+
+    def _fast(self, lines: Lines, found: pa.Array) -> tuple[list[Part], list[int]]:
+        """The sound lines as Arrow's reader reads them, and the places of those that it refused."""
+        texts = lines.texts if len(found) == len(lines.texts) else lines.texts.take(found)
+        parts, doubtful = [], []
+        for start, stop, table in read_in_pieces(len(found), lambda a, b: self._table(texts.slice(a, b - a))):
+            places = found.slice(start, stop - start)
+            if table is None:
+                doubtful += places.to_pylist()
+            else:
+                columns = zip(table.columns, self._layout.kinds, strict=True)
+                parts.append(Part([convert(column, kind) for column, kind in columns], places))
+        return parts, doubtful
+
+    def _table(self, texts: pa.Array) -> pa.Table | None:
+        """The lines as Arrow's reader reads them; None if it refuses, or finds more or fewer objects than lines."""
+        buffer = join(texts)
+        try:
+            table = pj.read_json(
+                pa.BufferReader(buffer),
+                parse_options=pj.ParseOptions(explicit_schema=self._wires, unexpected_field_behavior="ignore"),
+                read_options=pj.ReadOptions(use_threads=False, block_size=buffer.size + 1),
+            )
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        return table if table.num_rows == len(texts) else None
+
+    def _careful(self, lines: Lines, places: Iterable[int]) -> tuple[Part, list[Letter]]:
+        rows, kept, letters = [], [], []
+        for place in places:
+            row = self._row(lines, place)
+            if isinstance(row, Letter):
+                letters.append(row)
+            else:
+                rows.append(row)
+                kept.append(place)
+        columns = [column_of([row.get(name) for row in rows], kind) for name, kind in self._pairs()]
+        return Part(columns, pa.array(kept, pa.uint64())), letters
+
+    def _row(self, lines: Lines, place: int) -> dict[str, Any] | Letter:
+        try:
+            row = parse(lines.texts[place].as_py())
+        except ValueError as error:
+            return lines.letter(place, UnreadableEvent, str(error))
+        twice = sorted(self._names.intersection(row.get(TWICE, ())))
+        if twice:
+            return lines.letter(place, UnreadableEvent, f'the line names column "{twice[0]}" twice')
+        return row
+
+    def _pairs(self) -> Iterable[tuple[str, pa.DataType]]:
+        return zip(self._layout.names, self._layout.kinds, strict=True)
+
+
+def _occurs(block: bytes, pattern: str, hint: str | None) -> bool:
+    """Whether the pattern may be found in the block at all; plain searches are many times faster than expressions."""
+    if hint is not None:
+        return re.search(pattern.encode(), block) is not None
+    return any(word in block for word in {"\\x00": [b"\0"], _ODD_NUMBERS: [b"Inf", b"-NaN"]}[pattern])
+
+
+@lru_cache(maxsize=1024)
+def wire_type(kind: pa.DataType) -> pa.DataType | None:
+    """The type that Arrow's JSON reader is asked for, from which `convert` goes on; None if it can't read the type."""
+    if pa.types.is_list(kind):
+        item = wire_type(kind.value_type)
+        return None if item is None else pa.list_(item)
+    if pa.types.is_struct(kind):
+        wires = [(field.name, wire_type(field.type)) for field in kind]
+        return None if any(wire is None for _, wire in wires) else pa.struct(wires)
+    if pa.types.is_map(kind):
+        return None
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind) or kind == INSTANT:
+        return kind
+    return pa.string()
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The object that a line spells, its numbers as they were written; ValueError says why the line isn't one.
+
+    >>> parse('{"amount": 12.50}')
+    {'amount': '12.50'}
+    """
+    if len(text) > 2 * DEEPEST and _depth(text) > DEEPEST:
+        raise ValueError(f"the line is nested more than {DEEPEST} levels deep")
+    try:
+        found = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        reason = error.msg[:1].lower() + error.msg[1:]
+        raise ValueError(f"the line is not JSON: {reason} at character {error.pos + 1}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"the line is {_NAMES[type(found)]}, not an object")
+    return found
+
+
+def parse_value(text: str) -> Any:
+    """Any JSON value; a text that isn't JSON stands for itself, and fits no nested type."""
+    try:
+        return _DECODER.decode(text)
+    except (json.JSONDecodeError, RecursionError):
+        return text
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[\]{}]", _IN_STRINGS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[Any, Any]:
+    found: dict[Any, Any] = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        found[TWICE] = {name for name in found if names.count(name) > 1}
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object)

@@ -1,0 +1,95 @@
+"""What intake knows about a topic before the first row comes: its columns, what a row must have, what is added.
+
+A decoded row has the topic's columns in their order, then `_op` if the topic is a table (`upsert` or `delete`), then
+`_id` if the topic says what makes an event unique.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pyarrow as pa
+
+from headwater.model import CONTENT, Stream, Table, Topic
+
+OPERATION = "_op"
+IDENTITY = "_id"
+UPSERT, DELETE = "upsert", "delete"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The compiled form of a topic. Positions are places in `names`.
+
+    `always` must have a value in every row: the key, the unique columns, the event time. `required` (the NOT NULL
+    columns besides those) need none in a row that deletes.
+    """
+
+    topic: str
+    names: tuple[str, ...]
+    kinds: tuple[pa.DataType, ...]
+    schema: pa.Schema
+    payload: int
+    always: tuple[int, ...]
+    required: tuple[int, ...]
+    time: int | None
+    unique: tuple[int, ...]
+    by_content: bool
+    is_table: bool
+    max_ahead: timedelta | None
+
+    @property
+    def operation(self) -> int:
+        """The place of `_op` in a table's rows."""
+        return self.payload
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that a row can't do without."""
+        return tuple(self.names[at] for at in sorted({*self.always, *self.required}))
+
+
+def layout_of(topic: Topic) -> Layout:
+    """The layout of a stream or a table."""
+    columns = topic.columns
+    is_table = isinstance(topic, Table)
+    by_content = isinstance(topic, Stream) and topic.unique == CONTENT
+    unique = topic.unique if isinstance(topic, Stream) and not by_content else ()
+    keys = topic.primary_key if isinstance(topic, Table) else unique
+    always = {_place(topic, name) for name in keys}
+    if topic.time is not None:
+        always.add(_place(topic, topic.time))
+    required = tuple(at for at, column in enumerate(columns) if not column.nullable and at not in always)
+    operation = (OPERATION,) if is_table else ()
+    return Layout(
+        topic=topic.name,
+        names=(*(column.name for column in columns), *operation),
+        kinds=(*(column.type for column in columns), *(pa.string() for _ in operation)),
+        schema=_schema(topic, is_table, bool(unique) or by_content, always),
+        payload=len(columns),
+        always=tuple(sorted(always)),
+        required=required,
+        time=None if topic.time is None else _place(topic, topic.time),
+        unique=tuple(_place(topic, name) for name in unique),
+        by_content=by_content,
+        is_table=is_table,
+        max_ahead=topic.max_ahead,
+    )
+
+
+def _schema(topic: Topic, is_table: bool, identified: bool, always: set[int]) -> pa.Schema:
+    """The columns of decoded rows. In a table those that a delete may leave out can be NULL."""
+    fields = [
+        column.field.with_nullable(column.nullable or (is_table and at not in always))
+        for at, column in enumerate(topic.columns)
+    ]
+    if is_table:
+        fields.append(pa.field(OPERATION, pa.string(), nullable=False))
+    if identified:
+        fields.append(pa.field(IDENTITY, pa.string()))
+    return pa.schema(fields)
+
+
+def _place(topic: Topic, name: str) -> int:
+    return next(at for at, column in enumerate(topic.columns) if column.name.lower() == name.lower())

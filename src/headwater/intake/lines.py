@@ -1,0 +1,112 @@
+"""Lines: a block of bytes cut at its newlines, and what is wrong with a line before any format is asked.
+
+Whatever the format, a line is at most `LARGEST_EVENT` bytes and is UTF-8; a blank line is nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.errors import DataError, EventTooLarge, UnreadableEvent
+from headwater.intake.convert import attempt, only_where
+from headwater.intake.dead import Letter
+
+LARGEST_EVENT = 4 * 1024 * 1024
+"""How many bytes an event may have."""
+
+LINES_AT_ONCE = 65_536
+"""How many lines are decoded at once; pyarrow's JSON reader takes at most 100,000."""
+
+BYTES_AT_ONCE = 256 * 1024 * 1024
+"""How many bytes are decoded at once; the reader counts them in 32 bits."""
+
+_BLANKS = " \t\r"
+_TOO_LARGE = f"the line has more than {LARGEST_EVENT:,} bytes"
+_LEAF = 512
+_PIECES = 16
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a block. `texts` has them without surrounding blanks, NULL where a line can't be read as text.
+
+    `numbers` is the number of each line in its file, or of the first one if the others follow it.
+    """
+
+    raw: pa.Array
+    texts: pa.Array
+    where: str
+    numbers: int | Sequence[int]
+
+    def letter(self, line: int, error: type[DataError], reason: str) -> Letter:
+        """A dead letter for one line."""
+        return Letter(line, self.raw[line].as_py(), reason, error, self.position(line))
+
+    def position(self, line: int) -> str:
+        """Where the line is: the name of the file and the line's number in it."""
+        return f"{self.where}:{self.numbers + line if isinstance(self.numbers, int) else self.numbers[line]}"
+
+    def present(self) -> pa.Array:
+        """Which lines are neither blank nor unreadable."""
+        return pc.not_equal(self.texts, "").fill_null(False)
+
+
+def pieces(block: bytes, most: int = LINES_AT_ONCE) -> Iterator[tuple[int, bytes]]:
+    """The block cut into pieces of at most `most` lines, each with the number of lines before it."""
+    before = 0
+    while block.count(b"\n") > most or len(block) > BYTES_AT_ONCE:
+        count = most if len(block) <= BYTES_AT_ONCE else min(most, max(1, block.count(b"\n", 0, BYTES_AT_ONCE)))
+        rest = block.split(b"\n", count)
+        if len(rest) <= count:
+            break
+        yield before, block[: len(block) - len(rest[-1])]
+        block, before = rest[-1], before + count
+    yield before, block
+
+
+def split(block: bytes) -> pa.Array:
+    """The lines of a block."""
+    body = block[:-1] if block.endswith(b"\n") else block
+    return pc.split_pattern(pa.array([body], pa.binary()), b"\n").flatten()
+
+
+def examine(raw: pa.Array, where: str, numbers: int | Sequence[int]) -> tuple[Lines, list[Letter]]:
+    """The lines as texts, and a letter for each that is too large or isn't UTF-8."""
+    large = only_where(pc.greater(pc.binary_length(raw), LARGEST_EVENT))
+    readable = raw if large is None else pc.if_else(large, pa.scalar(None, pa.binary()), raw)
+    decoded = attempt(readable, lambda some: some.cast(pa.string()), pa.string())
+    lines = Lines(raw, pc.ascii_trim(decoded.values, _BLANKS), where, numbers)
+    letters = [lines.letter(at, EventTooLarge, _TOO_LARGE) for at in _true(large)]
+    letters += [lines.letter(at, UnreadableEvent, "the line is not UTF-8") for at in _true(decoded.bad)]
+    return lines, letters
+
+
+def _true(mask: pa.Array | None) -> list[int]:
+    found: list[int] = [] if mask is None else pc.indices_nonzero(mask).to_pylist()
+    return found
+
+
+def join(texts: pa.Array) -> pa.Buffer:
+    """The lines as one block again."""
+    whole = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
+    return whole[0].as_buffer()
+
+
+def read_in_pieces(
+    count: int, read: Callable[[int, int], pa.Table | None], at: int = 0
+) -> Iterator[tuple[int, int, pa.Table | None]]:
+    """`read(start, stop)` for all lines at once; where that fails, for pieces, down to a few lines that fail together.
+
+    Yields (start, stop, table) in order; the table is None where a careful reader must look at each line.
+    """
+    table = read(at, at + count) if count else None
+    if table is not None or count <= _LEAF:
+        yield at, at + count, table
+        return
+    step = max(_LEAF, -(-count // _PIECES))
+    for start in range(at, at + count, step):
+        yield from read_in_pieces(min(step, at + count - start), read, start)

@@ -1,0 +1,131 @@
+"""Rows that came as values: mappings and dataclass instances, or Arrow tables and whatever exports itself as Arrow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import ArgumentRefused, UnreadableEvent
+from headwater.intake.batch import Batch
+from headwater.intake.convert import Converted, convert
+from headwater.intake.dead import Letter
+from headwater.intake.encode import row_as_json
+from headwater.intake.layout import Layout
+from headwater.intake.values import as_mapping, column_of
+
+
+@dataclass(frozen=True)
+class RowOriginals:
+    """The mappings that rows were made from; `places` is None if every one of them is a row."""
+
+    rows: Sequence[Mapping[str, Any]]
+    places: Sequence[int] | None
+    where: str
+    first: int = 0
+
+    def content(self, row: int) -> bytes:
+        """The row as JSON."""
+        return row_as_json(self.rows[row])
+
+    def value(self, row: int, name: str) -> Any:
+        """The value as it was given."""
+        return self.rows[row].get(name)
+
+    def index(self, row: int) -> int:
+        """The row's place in the list."""
+        return row if self.places is None else self.places[row]
+
+    def position(self, row: int) -> str:
+        """`rows[3]`."""
+        return f"{self.where}[{self.first + self.index(row)}]"
+
+
+def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0) -> Batch:
+    """A batch from mappings and dataclass instances; anything else in the list becomes a letter."""
+    if all(type(row) is dict for row in rows):
+        return Batch(_columns(layout, rows), RowOriginals(rows, None, where, first))
+    kept, places, letters = [], [], []
+    for place, row in enumerate(rows):
+        if isinstance(row, Mapping) or (dataclasses.is_dataclass(row) and not isinstance(row, type)):
+            kept.append(as_mapping(row))
+            places.append(place)
+        else:
+            reason = f"the row is a value of type {type(row).__name__}, not a mapping of columns to values"
+            position = f"{where}[{first + place}]"
+            letters.append(Letter(place, row_as_json(row), reason, UnreadableEvent, position))
+    return Batch(_columns(layout, kept), RowOriginals(kept, places, where, first), letters)
+
+
+def _columns(layout: Layout, rows: Sequence[Mapping[str, Any]]) -> list[Converted]:
+    pairs = zip(layout.names, layout.kinds, strict=True)
+    return [column_of([row.get(name) for row in rows], kind) for name, kind in pairs]
+
+
+@dataclass(frozen=True)
+class ArrowOriginals:
+    """The table that rows were made from."""
+
+    table: pa.Table
+    where: str
+    first: int | None
+
+    def content(self, row: int) -> bytes:
+        """The row as JSON."""
+        return row_as_json({name: self.value(row, name) for name in self.table.column_names})
+
+    def value(self, row: int, name: str) -> Any:
+        """The value as it was given; what Python has no value for is shown as text."""
+        if name not in self.table.column_names:
+            return None
+        scalar = self.table.column(name)[row]
+        try:
+            return scalar.as_py()
+        except (ValueError, UnicodeDecodeError):
+            return _as_text(scalar)
+
+    def index(self, row: int) -> int:
+        """The row's place in the table."""
+        return row
+
+    def position(self, row: int) -> str:
+        """`rows[3]` for a table, `orders.parquet:4` for a file."""
+        return f"{self.where}[{row}]" if self.first is None else f"{self.where}:{self.first + row}"
+
+
+def _as_text(scalar: pa.Scalar) -> str:
+    """A string that isn't UTF-8 with the odd bytes escaped, an instant with nanoseconds as it is printed."""
+    if pa.types.is_timestamp(scalar.type) or pa.types.is_duration(scalar.type) or pa.types.is_time(scalar.type):
+        return str(scalar.cast(pa.string()).as_py())
+    held = scalar.as_buffer() if hasattr(scalar, "as_buffer") else str(scalar).encode()
+    return bytes(held).decode("utf-8", "backslashreplace")
+
+
+def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = None) -> Batch:
+    """A batch from an Arrow table. Columns are found by name; one that isn't there is NULL in every row."""
+    doubled = {name for name in table.column_names if table.column_names.count(name) > 1} & set(layout.names)
+    if doubled:
+        raise ArgumentRefused(f'{where} has more than one column "{min(doubled)}"', topic=layout.topic)
+    columns = []
+    for name, kind in zip(layout.names, layout.kinds, strict=True):
+        there = name in table.column_names
+        columns.append(convert(table.column(name), kind) if there else Converted(pa.nulls(table.num_rows, kind)))
+    return Batch(columns, ArrowOriginals(table, where, first))
+
+
+def as_table(data: Any) -> pa.Table | None:
+    """The table that `data` is or can export itself as (pandas, Polars, DuckDB, …); None if it can't."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    if hasattr(data, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(data)])
+    return None

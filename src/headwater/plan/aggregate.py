@@ -1,0 +1,266 @@
+"""Aggregation: GROUP BY, aggregate calls and HAVING become the stage Aggregate and expressions over its columns.
+
+Every aggregate call and every grouping expression is *lifted* out of the SELECT into a column of the Aggregate;
+`sum(amount) / count(*) AS mean` becomes two calls and the quotient of their columns. What remains must not name a column
+of the input: such a column has many values in one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from sqlglot import exp
+
+from headwater import model
+from headwater.errors import (
+    ApproximateValue,
+    NotSupportedYet,
+    OrderDependent,
+    QueryRefused,
+    UngroupedColumn,
+    WindowRefused,
+)
+from headwater.plan.bind import Aliases, bind
+from headwater.plan.context import Context
+from headwater.plan.expression import ancestors_of, call_of, expression, is_aggregate, text
+from headwater.plan.item import Item, unique_name
+from headwater.plan.positions import columns_of, place
+from headwater.plan.scope import Scope
+from headwater.plan.stages import Aggregate, Call, Field, Named, Role, Stage
+
+_GROUPING_SETS = ("rollup", "cube", "grouping_sets")
+
+
+@dataclass
+class _Lifting:
+    """The columns that an Aggregate will have, gathered while expressions are lifted. `keys` are by their SQL text."""
+
+    context: Context
+    stage: Stage
+    keys: dict[str, Named] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
+
+    def lift(self, node: exp.Expr, name: str | None = None) -> exp.Expr:
+        """A copy of a bound expression that names only columns of the Aggregate; `name` is what a lone call becomes."""
+        root = exp.Paren(this=node.copy())
+        self._lift(root.this, name)
+        return cast(exp.Expr, root.this)
+
+    def _lift(self, node: exp.Expr, name: str | None) -> None:
+        key = self.keys.get(text(node))
+        if key is not None:
+            node.replace(place(exp.column(exp.to_identifier(key.name)), node))
+        elif is_aggregate(node):
+            node.replace(place(exp.column(exp.to_identifier(self._call(node, name).name)), node))
+        elif isinstance(node, exp.Column) and node in list(columns_of(node.root())):
+            self._refuse_ungrouped(node)
+            node.replace(place(exp.Null(), node))
+        else:
+            for child in list(node.iter_expressions()):
+                self._lift(child, None)
+
+    def _call(self, node: exp.Expr, name: str | None) -> Call:
+        spelled = text(node)
+        if spelled not in self.calls:
+            found = call_of(node)
+            self._check_stability(node, found.name, found.stability)
+            taken = {named.name for named in self.keys.values()} | {call.name for call in self.calls.values()}
+            chosen = unique_name(name or found.name, taken)
+            typed = expression(self.context, node, self.stage)
+            self.calls[spelled] = Call(chosen, found.name, typed, found.stability)
+        return self.calls[spelled]
+
+    def _check_stability(self, node: exp.Expr, name: str, stability: str) -> None:
+        if stability == "refused":
+            self.context.refuse(
+                OrderDependent,
+                f'aggregates with "{name}", whose value depends on the order of the rows',
+                node,
+                detail="Live, restarted and replayed runs see the rows of a group in different orders.",
+                hint="Use an aggregate that orders by itself, like min_by(value, at) or max_by(value, at).",
+                function=name,
+            )
+        elif stability in ("approximate", "floating"):
+            self.context.refuse(
+                ApproximateValue,
+                f'aggregates with "{name}", whose value may differ between executions',
+                node,
+                detail=_REASONS[stability],
+                hint=_REMEDIES[stability],
+                function=name,
+            )
+
+    def _refuse_ungrouped(self, node: exp.Column) -> None:
+        self.context.refuse(
+            UngroupedColumn,
+            f'reads a column "{node.name}" that is neither grouped nor aggregated',
+            node,
+            hint=f"Add it to GROUP BY, or say which value of the group is meant, like max({node.name}).",
+            column_name=node.name,
+        )
+
+
+_REASONS = {
+    "approximate": "It is a sketch: executions agree within its stated bound, not to the bit.",
+    "floating": "Sums of floating-point numbers depend on their order in the last digits.",
+}
+_REMEDIES = {
+    "approximate": "Keep it if an estimate is enough; verify compares it within its bound.",
+    "floating": "Cast to DECIMAL for an exact value; verify compares doubles within a tolerance.",
+}
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """An Aggregate and the expressions over its columns."""
+
+    stage: Aggregate
+    items: list[Item]
+    qualify: exp.Expr | None
+
+
+def is_grouped(select: exp.Select, items: Sequence[Item]) -> bool:
+    """Whether a SELECT aggregates."""
+    nodes = [item.node for item in items] + [found for found in [select.args.get("having")] if found]
+    return bool(select.args.get("group")) or any(_has_aggregate(node) for node in nodes)
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    return any(
+        is_aggregate(found) and not isinstance(found.parent, exp.Window)
+        for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query))
+    )
+
+
+def group(context: Context, select: exp.Select, scope: Scope, items: list[Item], qualify: exp.Expr | None) -> Grouped:
+    """The Aggregate of a SELECT, its items and its QUALIFY lifted, its HAVING bound to the output."""
+    lifting = _Lifting(context, scope.stage)
+    aliases: Aliases = {item.name.lower(): item.node for item in items}
+    for node in _group_nodes(context, select, scope, items, aliases):
+        _add_key(lifting, node, items)
+    lifted = [replace(item, node=lifting.lift(item.node, item.name)) for item in items]
+    having = _having(lifting, select, scope, aliases)
+    shown = lifting.lift(qualify) if qualify is not None else None
+    stage = _stage(lifting, select.args.get("group") or select)
+    if having is not None:
+        stage = replace(stage, having=expression(context, having, stage))
+    _check_window(context, select, stage)
+    return Grouped(stage, lifted, shown)
+
+
+def _group_nodes(
+    context: Context, select: exp.Select, scope: Scope, items: list[Item], aliases: Aliases
+) -> list[exp.Expr]:
+    clause = select.args.get("group")
+    if clause is None:
+        return []
+    if clause.args.get("all"):
+        return [item.node for item in items if not _has_aggregate(item.node)]
+    sets = next((name for name in _GROUPING_SETS if clause.args.get(name)), None)
+    sets = sets or next(
+        (
+            type(node).__name__.lower()
+            for node in clause.expressions
+            if type(node).__name__.lower() in ("rollup", "cube", "groupingsets")
+        ),
+        None,
+    )
+    if sets:
+        context.refuse(
+            NotSupportedYet,
+            f"groups by {sets.replace('_', ' ').upper()}, which has no executor in this version",
+            clause,
+            hint="Write one view per set of columns.",
+        )
+    plain = [
+        node for node in clause.expressions if type(node).__name__.lower() not in ("rollup", "cube", "groupingsets")
+    ]
+    return [_group_node(context, node, scope, items, aliases) for node in plain]
+
+
+def _group_node(context: Context, node: exp.Expr, scope: Scope, items: list[Item], aliases: Aliases) -> exp.Expr:
+    if isinstance(node, exp.Literal) and node.is_int:
+        place = int(node.name)
+        if 1 <= place <= len(items):
+            return items[place - 1].node
+        context.refuse(
+            QueryRefused,
+            f"groups by position {place}, but selects {len(items)} columns",
+            node,
+            hint="Write the column's name.",
+        )
+        return exp.Null()
+    return bind(context, node, scope, aliases)
+
+
+def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item]) -> None:
+    spelled = text(node)
+    if spelled in lifting.keys or isinstance(node, exp.Null):
+        return
+    same = next((item.name for item in items if text(item.node) == spelled), None)
+    wanted = node.name if isinstance(node, exp.Column) else same or "key"
+    taken = {named.name for named in lifting.keys.values()}
+    name = unique_name(wanted, taken)
+    lifting.keys[spelled] = Named(name, expression(lifting.context, node, lifting.stage))
+
+
+def _having(lifting: _Lifting, select: exp.Select, scope: Scope, aliases: Aliases) -> exp.Expr | None:
+    clause = select.args.get("having")
+    if clause is None:
+        return None
+    return lifting.lift(bind(lifting.context, clause.this, scope, aliases))
+
+
+def _stage(lifting: _Lifting, at: exp.Expr) -> Aggregate:
+    source = lifting.stage
+    keys, calls = tuple(lifting.keys.values()), tuple(lifting.calls.values())
+    key_fields = tuple(passed(named, source) for named in keys)
+    call_fields = tuple(
+        Field(call.name, call.expression.type, call.expression.nullable, ancestors_of(call.expression, source))
+        for call in calls
+    )
+    window = next((found.window for found in key_fields if found.role and found.role.bounds_window), None)
+    return Aggregate((*key_fields, *call_fields), source, keys, calls, None, window, origin=lifting.context.origin(at))
+
+
+def passed(named: Named, source: Stage) -> Field:
+    """The field that a named expression becomes: with the role of the column, if the expression is a column."""
+    reads = named.expression.reads
+    found = source.column(reads[0]) if len(reads) == 1 else None
+    if found is not None and text(exp.column(exp.to_identifier(found.name))) == named.expression.sql:
+        return replace(found, name=named.name, hidden=False)
+    typed = named.expression
+    return Field(named.name, typed.type, typed.nullable, ancestors_of(typed, source))
+
+
+def _check_window(context: Context, select: exp.Select, stage: Aggregate) -> None:
+    roles = {found.role for found in stage.columns if found.window == stage.window}
+    if isinstance(stage.window, model.Cumulate | model.Session) and Role.WINDOW_END not in roles:
+        kind = type(stage.window).__name__.upper()
+        context.refuse(
+            WindowRefused,
+            f"groups by the start of a {kind} window without its end",
+            select.args.get("group") or select,
+            detail="Several windows share a start, and would be counted as one.",
+            hint="Group by window_start and window_end.",
+        )
+    if isinstance(stage.window, model.Session):
+        _check_session(context, select, stage, stage.window)
+
+
+def _check_session(context: Context, select: exp.Select, stage: Aggregate, window: model.Session) -> None:
+    source_columns = {named.expression.sql.lower() for named in stage.keys}
+    bounds = {field.name.lower() for field in stage.input.columns if field.role and field.role.bounds_window}
+    grouped, partitioned = source_columns - bounds, {name.lower() for name in window.keys}
+    if grouped != partitioned:
+        keys = ", ".join(sorted(grouped)) or "nothing"
+        parted = ", ".join(window.keys) or "nothing"
+        context.refuse(
+            WindowRefused,
+            "groups sessions by other columns than those they are made of",
+            select.args.get("group") or select,
+            detail=f"The sessions are partitioned by {parted}, and grouped by {keys}.",
+            hint="Name the same columns in PARTITION BY and in GROUP BY.",
+        )

@@ -1,0 +1,76 @@
+"""The catalog: what a name in FROM stands for.
+
+A stream or a table is scanned as it is declared. A view without a store and a view that keeps nothing between rows are
+*inlined*: whoever reads them takes their stages in. Any other view has a *derived topic*, which is scanned.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from headwater import model
+from headwater.plan.context import Relation
+from headwater.plan.execution import is_stateless
+from headwater.plan.stages import Ancestor, Field, Role, Scan, Stage
+
+_HIDDEN = (
+    ("_commit", pa.int64(), None),
+    ("_row", pa.int32(), None),
+    ("_id", pa.string(), None),
+    ("_source", pa.string(), None),
+    ("_arrived_at", model.INSTANT, Role.ARRIVAL_TIME),
+    ("_watermark", model.INSTANT, None),
+)
+"""The log's own columns of a topic: they can be named, and `*` leaves them out."""
+
+_TIMES = (Role.WINDOW_TIME, Role.WINDOW_END, Role.EVENT_TIME)
+
+
+def scan_topic(topic: model.Topic) -> Relation:
+    """The relation of a declared stream or table."""
+    watermarked = topic.time is not None and topic.watermark is not None
+    columns = tuple(_declared(topic, column, watermarked) for column in topic.columns)
+    unique = _unique(topic)
+    scan = Scan(
+        (*columns, *_hidden(topic.name, varies=bool(unique))),
+        topic.name,
+        "table" if isinstance(topic, model.Table) else "stream",
+        topic.time,
+        watermarked,
+        unique,
+        topic.primary_key if isinstance(topic, model.Table) else (),
+        origin=topic.origin,
+    )
+    return Relation(scan)
+
+
+def _declared(topic: model.Topic, column: model.Column, watermarked: bool) -> Field:
+    is_time = watermarked and topic.time is not None and column.name.lower() == topic.time.lower()
+    role = Role.EVENT_TIME if is_time else None
+    nullable = column.nullable and not is_time
+    return Field(column.name, column.type, nullable, frozenset({Ancestor(topic.name, column.name)}), role)
+
+
+def _unique(topic: model.Topic) -> tuple[str, ...]:
+    if not isinstance(topic, model.Stream):
+        return ()
+    return tuple(column.name for column in topic.columns) if topic.unique == model.CONTENT else topic.unique
+
+
+def _hidden(relation: str, varies: bool) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            name, kind, name == "_id", frozenset({Ancestor(relation, name)}), role, None, True, varies and name != "_id"
+        )
+        for name, kind, role in _HIDDEN
+    )
+
+
+def read_view(view: model.View, root: Stage, complete: bool) -> Relation:
+    """The relation of a lowered view for those that read it."""
+    if not view.materialized or is_stateless(root):
+        return Relation(root, complete)
+    columns = root.visible
+    time = next((field.name for role in _TIMES for field in columns if field.role is role), None)
+    scan = Scan((*columns, *_hidden(view.name, varies=False)), view.name, "view", time, origin=view.origin)
+    return Relation(scan, complete)

@@ -1,0 +1,229 @@
+"""The checklist is the compiler: `check` turns a project into a plan, and finds every reason not to run it at once.
+
+It never raises for what it finds. Views are lowered in the order of the graph; one with findings is planned as far as it can
+be, so that the views that read it are checked too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import (
+    DeclarationError,
+    DependencyCycle,
+    DuplicateName,
+    Finding,
+    NotSupportedYet,
+    Origin,
+    QueryRefused,
+)
+from headwater.plan import functions
+from headwater.plan.catalog import read_view, scan_topic
+from headwater.plan.context import Context, Relation
+from headwater.plan.data import fingerprint
+from headwater.plan.execution import execution
+from headwater.plan.expression import check_function
+from headwater.plan.graph import Edge, Graph, RelationKind
+from headwater.plan.key import key_of
+from headwater.plan.lower import lower
+from headwater.plan.planned import Plan, PlannedView
+from headwater.plan.prune import prune
+from headwater.plan.python import apply
+from headwater.plan.references import references
+from headwater.plan.source import NOTHING
+from headwater.plan.verdict import judge
+
+_NOWHERE = Origin("")
+
+
+def check(project: model.Project) -> Plan:
+    """The plan of a project, with every finding in the order of the author's files.
+
+    >>> check(model.Project(name="empty")).checked().views
+    {}
+    """
+    return _Check(project).plan()
+
+
+@dataclass
+class _Check:
+    """One check: what has been found and lowered so far."""
+
+    project: model.Project
+    findings: list[Finding] = field(default_factory=list)
+    trees: dict[int, exp.Query] = field(default_factory=dict)
+    lowered: dict[str, Relation] = field(default_factory=dict)
+    planned: dict[str, PlannedView] = field(default_factory=dict)
+
+    def plan(self) -> Plan:
+        """Check everything."""
+        self._check_names()
+        self._check_topics()
+        self._parse()
+        graph = self._graph()
+        self._check_cycles(graph)
+        functions_of_project = {found.name.lower(): found for found in self.project.functions}
+        for function in self.project.functions:
+            check_function(function, functions_of_project, self.findings)
+        order = {name: place for place, name in enumerate(graph.order())}
+        for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
+            self._plan(view, graph)
+        return Plan(self.project, _sorted(self.findings), self.planned, graph)
+
+    # Names
+
+    def _check_names(self) -> None:
+        first: dict[str, model.Declaration] = {}
+        for declaration in self.project.declarations:
+            known = first.setdefault(declaration.name.lower(), declaration)
+            if known is not declaration:
+                self._refuse_duplicate(declaration, f"The other is a {_kind(known)}, declared at {known.origin}.")
+            elif isinstance(declaration, model.Function) and functions.find(declaration.name):
+                self._refuse_duplicate(declaration, "The other is a function of Spark.")
+
+    def _refuse_duplicate(self, declaration: model.Declaration, detail: str) -> None:
+        self.findings.append(
+            DuplicateName(
+                f'{_kind(declaration)} "{declaration.name}" has a name that is taken',
+                detail=detail,
+                hint="Give one of them another name.",
+                origin=declaration.origin,
+                name=declaration.name,
+            )
+        )
+
+    def _check_topics(self) -> None:
+        for topic in self.project.topics:
+            for personal in topic.personal:
+                self.findings.append(
+                    NotSupportedYet(
+                        f'{_kind(topic)} "{topic.name}" has personal columns, which can\'t be kept in this version',
+                        detail=f"PERSONAL ({', '.join(personal.columns)}) OF {personal.subject} is understood, but "
+                        "nothing would be encrypted.",
+                        hint="Leave these columns out, or encrypt them before they are appended.",
+                        origin=topic.origin,
+                        topic=topic.name,
+                    )
+                )
+
+    # The graph
+
+    def _parse(self) -> None:
+        for view in self.project.views:
+            if isinstance(view.query, model.SqlQuery):
+                try:
+                    self.trees[id(view)] = sql.parse_query(view.query)
+                except DeclarationError as error:
+                    self.findings.append(_as_finding(view, error))
+
+    def _graph(self) -> Graph:
+        relations: dict[str, RelationKind] = {}
+        for declaration in self.project.declarations:
+            if not isinstance(declaration, model.Function) and self._find(declaration.name) is declaration:
+                relations[declaration.name] = _relation_kind(declaration)
+        edges = {
+            Edge(found.name, view.name)
+            for view in self.project.views
+            for name in self._names_read(view)
+            if (found := self._find(name)) is not None
+        }
+        return Graph(dict(sorted(relations.items())), tuple(sorted(edges)))
+
+    def _names_read(self, view: model.View) -> Iterable[str]:
+        if isinstance(view.query, model.PythonQuery):
+            return view.query.inputs
+        return (table.name for table in self._references(view))
+
+    def _references(self, view: model.View) -> Iterator[exp.Table]:
+        tree = self.trees.get(id(view))
+        return references(tree) if tree is not None else iter(())
+
+    def _find(self, name: str) -> model.Topic | model.View | None:
+        found = (item for item in self.project.declarations if item.name.lower() == name.lower())
+        return next((item for item in found if not isinstance(item, model.Function)), None)
+
+    def _check_cycles(self, graph: Graph) -> None:
+        for cycle in graph.cycles():
+            view = next(found for found in self.project.views if found.name == cycle[0])
+            at = next((table for table in self._references(view) if table.name.lower() == cycle[1].lower()), None)
+            self._context(view).refuse(
+                DependencyCycle,
+                "depends on itself",
+                at,
+                detail=f"It reads in a circle: {' → '.join(cycle)}.",
+                hint="Take one of the views out of the circle.",
+                cycle=" → ".join(cycle),
+            )
+
+    # Views
+
+    def _context(self, view: model.View) -> Context:
+        query = view.query if isinstance(view.query, model.SqlQuery) else model.SqlQuery("")
+        names = tuple(item.name for item in self.project.declarations if not isinstance(item, model.Function))
+        known = {function.name.lower(): function for function in self.project.functions}
+        return Context(view, query, self._relation, names, known, self.findings)
+
+    def _relation(self, name: str) -> Relation | None:
+        found = self._find(name)
+        if isinstance(found, model.Topic):
+            return scan_topic(found)
+        if found is None:
+            return None
+        lowered = self.lowered.get(found.name)
+        return read_view(found, lowered.stage, lowered.complete) if lowered else NOTHING
+
+    def _plan(self, view: model.View, graph: Graph) -> None:
+        context = self._context(view)
+        relation = self._lower(context)
+        root = prune(relation.stage)
+        key, missing = key_of(view, root)
+        if relation.complete:
+            judge(context, root, missing, self.project.stores, self._unsettled(view, graph))
+        if self._find(view.name) is not view:
+            return
+        self.lowered[view.name] = relation
+        chosen = execution(view, root)
+        self.planned[view.name] = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen))
+
+    def _lower(self, context: Context) -> Relation:
+        view = context.view
+        if isinstance(view.query, model.PythonQuery):
+            return apply(context, view.query)
+        tree = self.trees.get(id(view))
+        return lower(context, tree) if tree is not None else NOTHING
+
+    def _unsettled(self, view: model.View, graph: Graph) -> tuple[str, ...]:
+        """The views that a view reads through their derived topics and whose rows are never final."""
+        sources = (self.planned.get(name) for name in graph.sources(view.name))
+        return tuple(
+            found.name for found in sources if found and found.view.materialized and not found.execution.settles
+        )
+
+
+def _kind(declaration: model.Declaration | model.Topic) -> str:
+    return type(declaration).__name__.lower()
+
+
+def _relation_kind(declaration: model.Topic | model.View) -> RelationKind:
+    if isinstance(declaration, model.View):
+        return "view" if declaration.materialized else "inline view"
+    return "table" if isinstance(declaration, model.Table) else "stream"
+
+
+def _as_finding(view: model.View, error: DeclarationError) -> Finding:
+    """A refusal of the parser, as a finding about the view."""
+    if isinstance(error, Finding):
+        return error
+    summary = f'view "{view.name}" has a query that can\'t be read: {error.summary}'
+    origin = error.origin or view.origin
+    return QueryRefused(summary, detail=error.detail, hint=error.hint, origin=origin, view=view.name)
+
+
+def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
+    """The findings in the order of the files, each once."""
+    unique = {(type(found), found.origin, found.summary): found for found in findings}
+    return tuple(sorted(unique.values(), key=lambda found: (found.origin or _NOWHERE, found.code(), found.summary)))

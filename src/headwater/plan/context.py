@@ -1,0 +1,64 @@
+"""The context in which a query is lowered: whose query it is, what it may read, and where findings are gathered.
+
+A *finding* never stops the work: whoever meets one reports it and goes on with the best guess, so that a check shows all
+of them at once. A relation that is not fully known (`complete` is false) takes any column, so that one unknown name
+doesn't make a finding out of every column behind it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import Finding, Origin
+from headwater.plan.stages import Stage
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something that a query can read: a stage, and whether all of its columns are known."""
+
+    stage: Stage
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Context:
+    """One query of one view. `relation` finds what a name in FROM stands for; `ctes` come before it."""
+
+    view: model.View
+    query: model.SqlQuery
+    relation: Callable[[str], Relation | None]
+    names: tuple[str, ...]
+    functions: Mapping[str, model.Function]
+    findings: list[Finding]
+    ctes: Mapping[str, Relation] = field(default_factory=dict)
+
+    def refuse(self, kind: type[Finding], what: str, at: exp.Expr | None, **more: Any) -> None:
+        """Report that the view `what` (the rest of the sentence), at a node of its query."""
+        origin = self.origin(at)
+        self.findings.append(kind(f'view "{self.view.name}" {what}', origin=origin, view=self.view.name, **more))
+
+    def origin(self, at: exp.Expr | None) -> Origin | None:
+        """Where in the author's file a node was written."""
+        return sql.origin_of(at, self.query) if at is not None else self.view.origin
+
+    def with_cte(self, name: str, relation: Relation) -> Context:
+        """The same context with one more common table expression."""
+        return replace(self, ctes={**self.ctes, name.lower(): relation})
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint with the nearest of the known names, if one is near.
+
+    >>> did_you_mean("ordrs", ["orders", "payments"])
+    'Did you mean "orders"?'
+    """
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f'Did you mean "{by_lower[near[0]]}"?' if near else None

@@ -1,0 +1,116 @@
+"""Plans as plain data: dictionaries, lists, texts and numbers, with stable names, ready for JSON and for a fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Any
+
+import pyarrow as pa
+
+from headwater import model
+from headwater.plan.planned import Execution, Key, Plan, PlannedView
+from headwater.plan.stages import Ancestor, Stage
+
+
+def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -> str:
+    """A hash of everything that decides which rows a view has and which state it keeps.
+
+    Formatting, comments, names of inputs within the query, the order of declarations and the store don't enter it.
+    """
+    kept = {
+        "root": _data(root, lineage=False),
+        "key": _data(key),
+        "execution": [execution.kind, execution.emit.value, _data(execution.horizon)],
+        "lateness": _data((view.grace, view.horizon, view.retention)),
+    }
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def as_dict(plan: Plan) -> dict[str, Any]:
+    """The plan with stable field names."""
+    return {
+        "project": plan.project.name,
+        "findings": [finding.as_dict() | {"severity": finding.severity} for finding in plan.findings],
+        "relations": dict(plan.graph.relations),
+        "edges": [{"source": edge.source, "reader": edge.reader} for edge in plan.graph.edges],
+        "views": [view_as_dict(view) for view in plan.views.values()],
+    }
+
+
+def view_as_dict(planned: PlannedView) -> dict[str, Any]:
+    """One view with stable field names; stages are numbered, inputs first."""
+    execution = planned.execution
+    return {
+        "view": planned.name,
+        "fingerprint": planned.fingerprint,
+        "execution": execution.kind,
+        "why": execution.why,
+        "emit": execution.emit.value,
+        "emit_why": execution.emit_why,
+        "horizon": _data(execution.horizon),
+        "grace": _data(planned.view.grace),
+        "store": planned.view.store,
+        "key": {"columns": list(planned.key.columns), "kind": planned.key.kind},
+        "columns": [_column(column) for column in planned.columns],
+        "inputs": list(planned.inputs),
+        "stages": _stages(planned),
+        "lineage": {name: [str(found) for found in sorted(every)] for name, every in planned.lineage.items()},
+        "reads": [str(found) for found in sorted(planned.reads)],
+    }
+
+
+def _column(column: model.Column) -> dict[str, Any]:
+    return {"name": column.name, "type": model.spell_type(column.type), "nullable": column.nullable}
+
+
+def _stages(planned: PlannedView) -> list[dict[str, Any]]:
+    numbers = {stage: number for number, stage in enumerate(planned.stages, start=1)}
+    return [
+        {"number": number, "stage": _name(stage), "inputs": [numbers[found] for found in stage.inputs], **_own(stage)}
+        for stage, number in numbers.items()
+    ]
+
+
+def _own(stage: Stage) -> dict[str, Any]:
+    """The fields of a stage without the stages that it reads."""
+    found = {part.name: getattr(stage, part.name) for part in fields(stage) if part.compare}
+    plain = {name: value for name, value in found.items() if not _holds_stages(value)}
+    return {name: _data(value) for name, value in plain.items()}
+
+
+def _holds_stages(value: object) -> bool:
+    return isinstance(value, Stage) or (isinstance(value, tuple) and any(isinstance(part, Stage) for part in value))
+
+
+def _name(stage: Stage) -> str:
+    """
+    >>> _name(Scan((), "orders", "stream"))
+    'scan'
+    """
+    return type(stage).__name__.lower()
+
+
+def _data(value: Any, lineage: bool = True) -> Any:
+    match value:
+        case Ancestor():
+            return str(value)
+        case Enum():
+            return value.value
+        case timedelta():
+            return model.spell_duration(value)
+        case pa.DataType():
+            return model.spell_type(value)
+        case frozenset():
+            return sorted(str(part) for part in value)
+        case tuple():
+            return [_data(part, lineage) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {part.name: getattr(value, part.name) for part in fields(value) if part.compare}
+        kept = {name: part for name, part in parts.items() if lineage or name != "ancestors"}
+        kind = {"stage": _name(value)} if isinstance(value, Stage) else {"kind": type(value).__name__.lower()}
+        return kind | {name: _data(part, lineage) for name, part in kept.items()}
+    return value

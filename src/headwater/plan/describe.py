@@ -1,0 +1,173 @@
+"""A plan in words: one tree of stages per view, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatch
+
+from headwater import model
+from headwater.plan.planned import Plan, PlannedView
+from headwater.plan.stages import (
+    Aggregate,
+    Apply,
+    Assign,
+    Deduplicate,
+    Expand,
+    Filter,
+    Join,
+    Over,
+    Project,
+    Scan,
+    Stage,
+    TopN,
+    Union,
+)
+
+
+def describe(plan: Plan, view: str | None = None) -> str:
+    """The plan of one view, or of all views in the order in which they can be built."""
+    views = [plan.view(view)] if view is not None else list(plan.views.values())
+    return "\n\n".join(describe_view(planned) for planned in views)
+
+
+def describe_view(planned: PlannedView) -> str:
+    """How one view is executed, what it shows, its stages and its lineage."""
+    execution = planned.execution
+    horizon = model.spell_duration(execution.horizon) if execution.horizon is not None else "not known"
+    shown = ", ".join(planned.key.columns) or ("one row in all" if planned.key.kind == "group" else "")
+    facts = [
+        ("execution", f"{execution.kind}: {execution.why}"),
+        ("emit", f"{execution.emit.value}: {execution.emit_why}" if execution.emit_why else ""),
+        ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),
+        ("horizon", horizon),
+        ("grace", model.spell_duration(planned.view.grace)),
+        ("columns", ", ".join(str(column) for column in planned.columns)),
+    ]
+    lines = [f'view "{planned.name}" {planned.fingerprint}']
+    lines += [f"  {name:<10} {value}" for name, value in facts if value]
+    lines += ["  stages", *(f"    {line}" for line in _tree(planned.root))]
+    lines += ["  lineage", *(f"    {line}" for line in _lineage(planned))]
+    return "\n".join(lines)
+
+
+def _lineage(planned: PlannedView) -> Iterable[str]:
+    width = max((len(name) for name in planned.lineage), default=0)
+    for name, ancestors in planned.lineage.items():
+        yield f"{name:<{width}} ← {', '.join(str(found) for found in sorted(ancestors)) or 'no column'}"
+
+
+def _tree(stage: Stage) -> list[str]:
+    lines = [line(stage)]
+    for place, below in enumerate(stage.inputs, start=1):
+        last = place == len(stage.inputs)
+        first, *rest = _tree(below)
+        lines.append(f"{'└─' if last else '├─'} {first}")
+        lines += [f"{'   ' if last else '│  '}{found}" for found in rest]
+    return lines
+
+
+@singledispatch
+def line(stage: Stage) -> str:
+    """One stage in one line."""
+    raise TypeError(stage)
+
+
+@line.register
+def _(stage: Scan) -> str:
+    columns = ", ".join(field.name for field in stage.columns)
+    unique = f" unique by {', '.join(stage.unique)}" if stage.unique else ""
+    return f"Scan {stage.kind} {stage.relation}{unique}: {columns or 'no column'}"
+
+
+@line.register
+def _(stage: Filter) -> str:
+    return f"Filter {stage.condition}"
+
+
+@line.register
+def _(stage: Project) -> str:
+    return f"Project {_list(stage.expressions)}"
+
+
+@line.register
+def _(stage: Expand) -> str:
+    return f"Expand {'outer ' if stage.outer else ''}{stage.generator} AS {', '.join(stage.outputs)}"
+
+
+@line.register
+def _(stage: Assign) -> str:
+    return f"Assign {spell_window(stage.window)} over {stage.time}"
+
+
+@line.register
+def _(stage: Join) -> str:
+    parts = [
+        f"l.{left} = r.{right}" if left.is_column and right.is_column else f"{left} = {right}"
+        for left, right in stage.equal
+    ]
+    text = f"Join {stage.kind}{' on ' + ' and '.join(parts) if parts else ''}"
+    if stage.bound is not None:
+        text += f" within {stage.bound}"
+    if stage.window is not None:
+        text += f" in the same {spell_window(stage.window)}"
+    if stage.as_of is not None:
+        text += f" as of {stage.as_of.time}"
+    return f"{text} where {stage.residual}" if stage.residual else text
+
+
+@line.register
+def _(stage: Union) -> str:
+    return f"Union {', '.join(field.name for field in stage.columns)}"
+
+
+@line.register
+def _(stage: Deduplicate) -> str:
+    order = f", the first by {_list(stage.order)}" if stage.order else ""
+    return f"Deduplicate by {_list(stage.keys)}{order}"
+
+
+@line.register
+def _(stage: Aggregate) -> str:
+    keys = f" by {_list(stage.keys)}" if stage.keys else ""
+    having = f" having {stage.having}" if stage.having else ""
+    return f"Aggregate{keys}: {_list(stage.aggregates) or 'nothing'}{having}"
+
+
+@line.register
+def _(stage: Over) -> str:
+    return f"Over {_list(stage.functions)}"
+
+
+@line.register
+def _(stage: TopN) -> str:
+    by = f" per {_list(stage.partition)}" if stage.partition else ""
+    return f"TopN {stage.limit} by {stage.ranking}{by}, ordered by {_list(stage.order)}"
+
+
+@line.register
+def _(stage: Apply) -> str:
+    return f"Apply {stage.module}.{stage.function}"
+
+
+def _list(parts: Iterable[object]) -> str:
+    return ", ".join(str(part) for part in parts)
+
+
+def spell_window(window: model.Window) -> str:
+    """The window in a few words.
+
+    >>> from datetime import timedelta
+    >>> spell_window(model.Hop(timedelta(minutes=5), timedelta(minutes=1)))
+    'HOP of 5 minutes every 1 minute'
+    """
+    match window:
+        case model.Tumble():
+            text = f"TUMBLE of {model.spell_duration(window.size)}"
+        case model.Hop():
+            text = f"HOP of {model.spell_duration(window.size)} every {model.spell_duration(window.slide)}"
+        case model.Cumulate():
+            text = f"CUMULATE to {model.spell_duration(window.size)} by {model.spell_duration(window.step)}"
+        case model.Session():
+            keys = f" per {', '.join(window.keys)}" if window.keys else ""
+            return f"SESSION with a gap of {model.spell_duration(window.gap)}{keys}"
+    return f"{text} offset by {model.spell_duration(window.offset)}" if window.offset else text

@@ -1,0 +1,187 @@
+"""Executions: how a view can be kept up to date, and what it can emit.
+
+*live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows of a
+batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark. *inline* is a
+view without a store, whose stages are taken in by whoever reads it.
+
+`emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no changes
+of sessions and outer joins, so that these are emitted when final, unless they can be settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from headwater import model
+from headwater.model import Emit
+from headwater.plan.planned import Execution
+from headwater.plan.stages import (
+    STATELESS,
+    Aggregate,
+    Apply,
+    Deduplicate,
+    Join,
+    Over,
+    Role,
+    Stage,
+    TopN,
+    Union,
+)
+from headwater.plan.state import ends, horizon, is_by_identity, reach
+
+_OUTER = ("left", "right", "full")
+_LIVE_WINDOW_JOINS = ("inner", "left", "semi")
+
+
+def execution(view: model.View, root: Stage) -> Execution:
+    """How the view will be executed. An `emit` that can't be kept is found by `refused_emit`."""
+    span = horizon(root)
+    span = span if span is not None else view.horizon or view.retention
+    if not view.materialized:
+        emit = view.emit or Emit.CHANGES
+        return Execution(
+            "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
+        )
+    obstacle = next(_obstacles(root), None)
+    append_only = next(_append_only(root), None)
+    if obstacle is None and append_only and view.emit is Emit.CHANGES:
+        obstacle = f"Spark's streaming keeps no changes of {append_only}"
+    if obstacle is not None:
+        return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
+    return Execution("live", _why_live(root), *_live_emit(view, root, append_only), span, settles(root))
+
+
+def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
+    """Why the operators of a view can't keep the `emit` it asks for, and what to do; None if they can."""
+    if view.emit is Emit.FINAL and not settles(root):
+        return (
+            "Its groups have no end in time, so that no row is ever final.",
+            "Write emit = 'changes', or group by a window.",
+        )
+    append_only = next(_append_only(root), None)
+    if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
+        return (
+            f"Spark's streaming keeps no changes of {append_only}, and nothing says how long one can be.",
+            "Write emit = 'final', or state the longest that counts with horizon = '…'.",
+        )
+    return None
+
+
+def _horizon(view: model.View, root: Stage) -> timedelta | None:
+    derived = horizon(root)
+    return derived if derived is not None else view.horizon or view.retention
+
+
+def is_stateless(root: Stage) -> bool:
+    """Whether a stage and all below it keep nothing between rows."""
+    return all(isinstance(stage, STATELESS) for stage in root.walk())
+
+
+def settles(root: Stage) -> bool:
+    """Whether every row becomes final at some instant."""
+    return not any(_is_endless(stage) for stage in root.walk())
+
+
+def _is_endless(stage: Stage) -> bool:
+    if isinstance(stage, Deduplicate):
+        return reach(stage) is None and not _keeps_first(stage)
+    return isinstance(stage, Aggregate | TopN) and reach(stage) is None
+
+
+def _keeps_first(stage: Deduplicate) -> bool:
+    """Whether the row that is kept is the first in event time, which no later row replaces."""
+    first = stage.order[0] if stage.order else None
+    field = stage.input.column(first.expression.reads[0]) if first and first.expression.is_column else None
+    return bool(first and field and field.role is Role.EVENT_TIME and not first.descending)
+
+
+def _obstacles(root: Stage) -> Iterator[str]:
+    """Why Spark's streaming operators can't execute the stages."""
+    for stage in root.walk():
+        own = _obstacle(stage)
+        if own:
+            yield own
+        yield from _chained(stage)
+
+
+def _obstacle(stage: Stage) -> str | None:
+    match stage:
+        case Apply():
+            return "a Python function of DataFrames is run on slices of the log"
+        case Over():
+            return "Spark's streaming has no OVER windows"
+        case TopN():
+            return "Spark's streaming has no top-N"
+        case Deduplicate() if stage.order and not is_by_identity(stage):
+            return "Spark's streaming can't keep the first row by an order"
+        case Deduplicate() | Aggregate() if not _is_evicted(stage):
+            return "its groups have no end in time and are recomputed over what is retained"
+        case Join():
+            return _join_obstacle(stage)
+    return None
+
+
+def _is_evicted(stage: Deduplicate | Aggregate) -> bool:
+    if isinstance(stage, Deduplicate):
+        return is_by_identity(stage) or ends(stage.keys, stage.input)
+    return ends((named.expression for named in stage.keys), stage.input)
+
+
+def _join_obstacle(stage: Join) -> str | None:
+    if stage.as_of is not None:
+        return "Spark's streaming has no join as of an instant"
+    if stage.kind == "anti":
+        return "Spark's streaming has no anti join"
+    if not stage.equal:
+        return "Spark's streaming joins on equality only"
+    if stage.window is not None and stage.kind not in _LIVE_WINDOW_JOINS:
+        return f"Spark's streaming has no {stage.kind} join of windows"
+    return None
+
+
+def _chained(stage: Stage) -> Iterator[str]:
+    """Why a stateful stage can't follow those below it. Proven: dedup before anything, a join before an aggregate."""
+    if isinstance(stage, Union) and not is_stateless(stage):
+        yield "a union reads rows of stateful operators"
+    if isinstance(stage, STATELESS):
+        return
+    for below in (found for source in stage.inputs for found in source.walk()):
+        if isinstance(below, Aggregate):
+            yield "an aggregate feeds another stateful operator"
+        elif isinstance(below, Join) and not isinstance(stage, Aggregate):
+            yield "a join feeds another stateful operator that isn't an aggregate"
+        elif isinstance(below, Deduplicate) and isinstance(stage, Deduplicate):
+            yield "one deduplication feeds another"
+
+
+def _append_only(root: Stage) -> Iterator[str]:
+    """The operators of which Spark's streaming keeps no changes."""
+    for stage in root.walk():
+        if isinstance(stage, Aggregate) and isinstance(stage.window, model.Session):
+            yield "sessions"
+        if isinstance(stage, Join) and stage.kind in _OUTER:
+            yield "outer joins"
+
+
+def _why_live(root: Stage) -> str:
+    if is_stateless(root):
+        return "every row is computed from one row"
+    names = [type(stage).__name__.lower() for stage in root.walk() if not isinstance(stage, STATELESS)]
+    return f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
+
+
+def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[Emit, str]:
+    if view.emit is not None:
+        return view.emit, "as declared"
+    if append_only:
+        return Emit.FINAL, f"Spark's streaming keeps no changes of {append_only}"
+    return Emit.CHANGES, "a row is written once" if is_stateless(root) else "its operators keep changes"
+
+
+def _settled_emit(view: model.View, root: Stage) -> tuple[Emit, str]:
+    if view.emit is not None:
+        return view.emit, "as declared"
+    if settles(root):
+        return Emit.CHANGES, "the open part is recomputed and the difference is written"
+    return Emit.CHANGES, "no row is ever final"

@@ -1,0 +1,68 @@
+"""Functions of the project's own: a call is replaced by the function's body.
+
+Stages then name functions of Spark alone. Arguments are cast to the declared types of the parameters and the body to the
+declared type of the result, so that a call means the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import QueryRefused
+from headwater.plan.context import Context
+from headwater.plan.positions import columns_of, move, place
+
+
+def inline_functions(context: Context, node: exp.Expr, within: tuple[str, ...] = ()) -> exp.Expr:
+    """The expression with every call of a declared function replaced; `within` are the functions around it."""
+    root = exp.Paren(this=node)
+    for call in list(root.find_all(exp.Anonymous)):
+        function = context.functions.get(call.name.lower())
+        if function is not None and call.find_ancestor(exp.Query) is None:
+            call.replace(_expanded(context, call, function, within))
+    return cast(exp.Expr, root.this)
+
+
+def _expanded(context: Context, call: exp.Anonymous, function: model.Function, within: tuple[str, ...]) -> exp.Expr:
+    name = function.name.lower()
+    if name in within:
+        hint = "Write it without recursion: its body takes the place of a call."
+        context.refuse(QueryRefused, f'calls the function "{function.name}", which calls itself', call, hint=hint)
+        return move(exp.Null(), call)
+    if len(call.expressions) != len(function.parameters):
+        wanted = ", ".join(str(parameter) for parameter in function.parameters)
+        given, needed = len(call.expressions), len(function.parameters)
+        context.refuse(
+            QueryRefused,
+            f'calls the function "{function.name}" with {given} arguments in place of {needed}',
+            call,
+            detail=f"Its parameters are ({wanted}).",
+        )
+        return move(exp.Null(), call)
+    body = move(sql.parse_expression(function.body), call)
+    arguments = {
+        parameter.name.lower(): exp.Cast(this=argument.copy(), to=sql.sqlglot_type(parameter.type))
+        for parameter, argument in zip(function.parameters, call.expressions, strict=True)
+    }
+    expanded = inline_functions(context, _substituted(body, arguments), (*within, name))
+    return place(exp.Cast(this=exp.Paren(this=expanded), to=sql.sqlglot_type(function.returns)), call)
+
+
+def _substituted(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+    root = exp.Paren(this=body)
+    for column in list(columns_of(root)):
+        argument = arguments.get(column.parts[0].name.lower())
+        if argument is not None:
+            column.replace(with_fields(argument.copy(), [part.name for part in column.parts[1:]]))
+    return cast(exp.Expr, root.this)
+
+
+def with_fields(node: exp.Expr, fields: list[str]) -> exp.Expr:
+    """The node, followed by the names of fields of a struct."""
+    for field in fields:
+        node = exp.Dot(this=node, expression=exp.to_identifier(field))
+    return node

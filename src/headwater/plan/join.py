@@ -1,0 +1,340 @@
+"""Joins: two relations become one, and something must bound how long a row waits for its partner.
+
+That something is a time bound in the condition (an *interval join*), equality of the windows of both sides (a *window
+join*), or `FOR SYSTEM_TIME AS OF`, which asks a versioned table for its row at the time of the other side's row (an *as-of
+join*). Behind a join, the columns of both sides live in one stage: a name that both have gets its source before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import NotSupportedYet, QueryRefused, UnboundedJoin, UnversionedJoin
+from headwater.plan.bind import bind, bind_pair
+from headwater.plan.bounds import Distance, distances
+from headwater.plan.context import Context, Relation
+from headwater.plan.expression import expression, pair_expression
+from headwater.plan.item import unique_name
+from headwater.plan.positions import columns_of
+from headwater.plan.scope import Scope
+from headwater.plan.source import refuse_no_watermark
+from headwater.plan.stages import (
+    STATELESS,
+    AsOf,
+    Assign,
+    Expression,
+    Field,
+    Join,
+    JoinKind,
+    Role,
+    Scan,
+    Stage,
+    TimeBound,
+)
+
+_KINDS: dict[tuple[str, str], JoinKind] = {
+    ("", ""): "inner",
+    ("", "INNER"): "inner",
+    ("", "CROSS"): "inner",
+    ("LEFT", ""): "left",
+    ("LEFT", "OUTER"): "left",
+    ("RIGHT", ""): "right",
+    ("RIGHT", "OUTER"): "right",
+    ("FULL", ""): "full",
+    ("FULL", "OUTER"): "full",
+    ("", "SEMI"): "semi",
+    ("LEFT", "SEMI"): "semi",
+    ("", "ANTI"): "anti",
+    ("LEFT", "ANTI"): "anti",
+}
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A bound condition, taken apart."""
+
+    equal: tuple[tuple[exp.Expr, exp.Expr], ...]
+    residual: tuple[exp.Expr, ...]
+
+    @property
+    def conjuncts(self) -> list[exp.Expr]:
+        """Every part of the condition."""
+        return [exp.EQ(this=left.copy(), expression=right.copy()) for left, right in self.equal] + list(self.residual)
+
+
+def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
+    """The parts of a condition that must all be true."""
+    if node is None:
+        return []
+    node = node.unnest()
+    return (
+        [part for side in (node.this, node.expression) for part in conjuncts_of(side)]
+        if isinstance(node, exp.And)
+        else [node]
+    )
+
+
+def kind_of(context: Context, node: exp.Join) -> JoinKind:
+    """What the words before JOIN ask for."""
+    kind = _KINDS.get((node.side.upper(), node.kind.upper()))
+    if kind is None or node.method:
+        words = " ".join(word for word in (node.method, node.side, node.kind) if word).upper()
+        hint = "Write INNER, LEFT, RIGHT, FULL, LEFT SEMI or LEFT ANTI JOIN with ON or USING."
+        context.refuse(QueryRefused, f"uses {words} JOIN, which has no meaning here", node, hint=hint)
+    return kind or "inner"
+
+
+def join(
+    context: Context, node: exp.Join, left: Scope, name: str, relation: Relation, more: Sequence[exp.Expr]
+) -> Scope:
+    """The scope behind a JOIN. `more` are conditions of an inner join that the author wrote in WHERE."""
+    right = Scope.of(name, relation)
+    kind = kind_of(context, node)
+    using = [identifier.name for identifier in node.args.get("using") or ()]
+    conditions = [_using(column, left, right) for column in using]
+    conditions += [*conjuncts_of(node.args.get("on")), *more]
+    bound = [bind_pair(context, condition, left, right) for condition in conditions]
+    return pair(context, left, right, kind, bound, node, sql.as_of(node.this), using)
+
+
+def _using(column: str, left: Scope, right: Scope) -> exp.Expr:
+    owner = next((source for source in left.sources if column.lower() in source.places), left.sources[0])
+    return exp.EQ(this=exp.column(column, table=owner.name), expression=exp.column(column, table=right.sources[0].name))
+
+
+def pair(
+    context: Context,
+    left: Scope,
+    right: Scope,
+    kind: JoinKind,
+    conditions: list[exp.Expr],
+    at: exp.Expr,
+    instant: exp.Expr | None = None,
+    using: Sequence[str] = (),
+) -> Scope:
+    """The scope of two scopes joined on bound conditions."""
+    split = _split(conditions)
+    as_of = _as_of(context, left, right, instant, at)
+    bound, window = None, None
+    if as_of is None and left.complete and right.complete:
+        bound, window = _limits(context, left, right, split, at)
+    fields, renames, moves = _columns(left.stage, right, kind)
+    stage = Join(
+        fields,
+        left.stage,
+        right.stage,
+        kind,
+        tuple(_sides(context, pair, left.stage, right.stage) for pair in split.equal),
+        _residual(context, split.residual, left.stage, right.stage),
+        renames,
+        bound,
+        window,
+        as_of,
+        origin=context.origin(at),
+    )
+    return _scope(stage, left, right, kind, moves, using)
+
+
+def _scope(
+    stage: Join, left: Scope, right: Scope, kind: JoinKind, moves: dict[str, str], using: Sequence[str]
+) -> Scope:
+    if kind in ("semi", "anti"):
+        return Scope(stage, left.sources, left.merged)
+    merged = dict(left.merged)
+    for column in using if kind != "full" else ():
+        side = right if kind == "right" else left
+        place = next((field.name for field in side.find(column)), column)
+        merged[column.lower()] = moves.get(place, place) if kind == "right" else place
+    return Scope(stage, (*left.sources, *(source.moved(moves) for source in right.sources)), merged)
+
+
+def _split(conditions: list[exp.Expr]) -> _Condition:
+    equal, residual = [], []
+    for condition in conditions:
+        node = condition.unnest()
+        sides = [_side(node.this), _side(node.expression)] if isinstance(node, exp.EQ) else []
+        if sides == ["l", "r"]:
+            equal.append((node.this, node.expression))
+        elif sides == ["r", "l"]:
+            equal.append((node.expression, node.this))
+        else:
+            residual.append(node)
+    return _Condition(tuple(equal), tuple(residual))
+
+
+def _side(node: exp.Expr) -> str | None:
+    sides = {column.table for column in columns_of(node)}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _sides(
+    context: Context, equal: tuple[exp.Expr, exp.Expr], left: Stage, right: Stage
+) -> tuple[Expression, Expression]:
+    pair_expression(context, exp.EQ(this=equal[0].copy(), expression=equal[1].copy()), left, right)
+    return _one_side(context, equal[0], left), _one_side(context, equal[1], right)
+
+
+def _one_side(context: Context, node: exp.Expr, stage: Stage) -> Expression:
+    root = exp.Paren(this=node.copy())
+    for column in list(columns_of(root)):
+        column.set("table", None)
+    return expression(replace(context, findings=[]), root.this, stage)
+
+
+def _residual(context: Context, parts: tuple[exp.Expr, ...], left: Stage, right: Stage) -> Expression | None:
+    if not parts:
+        return None
+    return pair_expression(context, exp.and_(*(part.copy() for part in parts)), left, right)
+
+
+def _columns(
+    left: Stage, right: Scope, kind: JoinKind
+) -> tuple[tuple[Field, ...], tuple[tuple[Literal["left", "right"], str], ...], dict[str, str]]:
+    """The output columns, where each comes from, and what the columns of the right side are called in it."""
+    fields = [replace(field, nullable=field.nullable or kind in ("right", "full")) for field in left.columns]
+    renames: list[tuple[Literal["left", "right"], str]] = [("left", field.name) for field in left.columns]
+    if kind in ("semi", "anti"):
+        return tuple(fields), tuple(renames), {}
+    moves: dict[str, str] = {}
+    for field in right.stage.columns:
+        taken = [found.name for found in fields]
+        clash = field.name.lower() in {name.lower() for name in taken}
+        name = unique_name(f"{right.sources[0].name}_{field.name}" if clash else field.name, taken)
+        moves[field.name] = name
+        fields.append(replace(field, name=name, nullable=field.nullable or kind in ("left", "full")))
+        renames.append(("right", field.name))
+    return tuple(fields), tuple(renames), moves
+
+
+# What bounds the state
+
+
+def _limits(
+    context: Context, left: Scope, right: Scope, condition: _Condition, at: exp.Expr
+) -> tuple[TimeBound | None, model.Window | None]:
+    if _tables(context, left, right, at):
+        return None, None
+    window = _shared_window(condition, left.stage, right.stage)
+    if window is not None:
+        return None, window
+    unmarked = [scan for side in (left, right) for scan in _scans(side.stage) if not scan.watermarked]
+    for scan in unmarked:
+        refuse_no_watermark(context, scan, at, None)
+    found = distances(condition.conjuncts, left.stage, right.stage)
+    bound = found[0].bound if found else None
+    if bound is None and not unmarked:
+        _refuse_unbounded(context, left, right, found, at)
+    return bound, None
+
+
+def _scans(stage: Stage) -> list[Scan]:
+    return [found for found in stage.walk() if isinstance(found, Scan)]
+
+
+def _named(stage: Stage) -> str:
+    scans = _scans(stage)
+    return f'{scans[0].kind} "{scans[0].relation}"' if len(scans) == 1 else "a query"
+
+
+def is_table(stage: Stage) -> bool:
+    """Whether the rows of a stage are the current rows of a table rather than events."""
+    return any(scan.kind == "table" for scan in _scans(stage)) and all(
+        isinstance(found, STATELESS) for found in stage.walk()
+    )
+
+
+def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
+    """Whether a side is a table; if so, the join is refused, since its rows depend on when it is made."""
+    tables = [side for side in (left, right) if is_table(side.stage)]
+    if len(tables) == 2:
+        hint = "Join a stream with each table as of the stream's event time."
+        context.refuse(NotSupportedYet, "joins two tables, which has no executor in this version", at, hint=hint)
+    elif tables:
+        other = right if tables[0] is left else left
+        _refuse_unversioned(context, tables[0], other, at)
+    return bool(tables)
+
+
+def _refuse_unversioned(context: Context, table: Scope, other: Scope, at: exp.Expr) -> None:
+    scan = next(found for found in _scans(table.stage) if found.kind == "table")
+    hint = f"Write {scan.relation} FOR SYSTEM_TIME AS OF {_time_of(other)}"
+    hint += (
+        "." if scan.watermarked else f", and declare WATERMARK FOR … in table {scan.relation} so that it has versions."
+    )
+    context.refuse(
+        UnversionedJoin,
+        f'joins table "{scan.relation}" as it happens to be when a row is processed',
+        at,
+        detail="A replay would meet other rows of the table, and give other results.",
+        hint=hint,
+        table=scan.relation,
+    )
+
+
+def _time_of(scope: Scope) -> str:
+    """The event time of a side as its author would write it."""
+    times = scope.stage.with_role(Role.EVENT_TIME, Role.WINDOW_TIME, Role.WINDOW_END)
+    return scope.spell(times[0].name) if times else "at"
+
+
+def _shared_window(condition: _Condition, left: Stage, right: Stage) -> model.Window | None:
+    """The window that the condition makes equal on both sides: by its end, or by its start where that says as much."""
+    for first, second in condition.equal:
+        if not (isinstance(first, exp.Column) and isinstance(second, exp.Column)):
+            continue
+        one, other = left.column(first.name), right.column(second.name)
+        same = one and other and one.role is other.role and one.window == other.window
+        if same and one and one.role and one.role.bounds_window and _identifies(one):
+            return one.window
+    return None
+
+
+def _identifies(field: Field) -> bool:
+    by_start = isinstance(field.window, model.Tumble | model.Hop)
+    return field.role is not Role.WINDOW_START or by_start
+
+
+def _refuse_unbounded(context: Context, left: Scope, right: Scope, found: list[Distance], at: exp.Expr) -> None:
+    half = found[0] if found else None
+    detail = "Every row would wait for ever for a partner that may still come."
+    if half is not None:
+        missing = "upper" if half.upper is None else "lower"
+        detail = f"The condition bounds {right.spell(half.right)} − {left.spell(half.left)} on one side only; the {missing} bound is missing."
+    if any(isinstance(stage, Assign) for side in (left, right) for stage in side.stage.walk()):
+        hint = "Join on window_start and window_end of the same window, or add a time bound."
+    else:
+        one, other = _time_of(left), _time_of(right)
+        hint = f"Add a time bound, like AND {other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR."
+    what = f"joins {_named(left.stage)} and {_named(right.stage)} without a bound in time"
+    context.refuse(UnboundedJoin, what, at, detail=detail, hint=hint)
+
+
+def _as_of(context: Context, left: Scope, right: Scope, instant: exp.Expr | None, at: exp.Expr) -> AsOf | None:
+    if instant is None:
+        return None
+    bound = bind(context, instant, left)
+    time = left.stage.column(bound.name) if isinstance(bound, exp.Column) else None
+    scans = _scans(right.stage)
+    if right.complete and not (is_table(right.stage) and all(scan.watermarked for scan in scans)):
+        _refuse_as_of(context, right.stage, at)
+    elif left.complete and (time is None or time.role is None or time.role is Role.ARRIVAL_TIME):
+        times = [field.name for field in left.stage.with_role(Role.EVENT_TIME, Role.WINDOW_TIME, Role.WINDOW_END)]
+        hint = f"Write FOR SYSTEM_TIME AS OF {times[0]}." if times else None
+        context.refuse(QueryRefused, "asks for a table as of something that is not the event time", instant, hint=hint)
+    return AsOf(time.name if time else "")
+
+
+def _refuse_as_of(context: Context, stage: Stage, at: exp.Expr) -> None:
+    named = _named(stage)
+    context.refuse(
+        UnversionedJoin,
+        f"asks {named} for its rows as of an instant",
+        at,
+        detail="Only a table whose changes have an event time and a watermark has versions.",
+        hint="Declare it with CREATE TABLE … PRIMARY KEY and WATERMARK FOR ….",
+    )

@@ -1,0 +1,295 @@
+"""Lowering: a query becomes stages.
+
+One SELECT is lowered in the order in which SQL gives it meaning: FROM and JOIN, WHERE, GROUP BY and HAVING, window
+functions, QUALIFY, the output columns, DISTINCT. Common table expressions and subqueries are lowered where they are read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headwater import sql
+from headwater.errors import NotSupportedYet, Origin, QueryRefused, UnnamedColumn
+from headwater.plan.aggregate import group, is_grouped, passed
+from headwater.plan.bind import bind
+from headwater.plan.context import Context, Relation, did_you_mean
+from headwater.plan.expression import expression, is_aggregate, is_generator
+from headwater.plan.item import Item
+from headwater.plan.join import conjuncts_of, join
+from headwater.plan.over import ordering, over
+from headwater.plan.positions import columns_of
+from headwater.plan.ranking import first_rows
+from headwater.plan.scope import Scope
+from headwater.plan.semijoin import is_membership, membership
+from headwater.plan.source import NOTHING, expand, expand_item, source
+from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
+from headwater.plan.union import union
+from headwater.sql.spelling import spell_name
+
+
+def lower(context: Context, query: exp.Expr) -> Relation:
+    """The stages of a query."""
+    for cte in query.args["with_"].expressions if query.args.get("with_") else ():
+        context = context.with_cte(cte.alias, _cte(context, cte))
+    if isinstance(query, exp.Subquery):
+        return lower(context, query.this)
+    if isinstance(query, exp.SetOperation):
+        branches = [lower(context, branch) for branch in (query.this, query.expression)]
+        return _limited(context, query, union(context, query, branches))
+    if isinstance(query, exp.Select):
+        return _limited(context, query, _select(context, query))
+    hint = "Write SELECT … FROM …."
+    context.refuse(QueryRefused, "is not a query over streams, tables or views", query, hint=hint)
+    return NOTHING
+
+
+def _cte(context: Context, cte: exp.CTE) -> Relation:
+    if isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive"):
+        context.refuse(NotSupportedYet, "uses WITH RECURSIVE, which has no executor in this version", cte)
+    relation = lower(context, cte.this)
+    names = [column.name for column in cte.args["alias"].columns] if cte.args.get("alias") else []
+    return rename(context, cte, relation, names) if names else relation
+
+
+def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str]) -> Relation:
+    """The relation with other names for its columns, in order."""
+    fields = relation.stage.visible
+    if len(names) != len(fields):
+        context.refuse(QueryRefused, f"names {len(names)} of {len(fields)} columns in an alias", at)
+        return replace(relation, complete=False)
+    named = tuple(Named(name, _column(field)) for name, field in zip(names, fields, strict=True))
+    columns = tuple(replace(field, name=name) for name, field in zip(names, fields, strict=True))
+    return replace(relation, stage=Project(columns, relation.stage, named))
+
+
+def _column(field: Field) -> Expression:
+    return Expression(spell_name(field.name), field.type, field.nullable, (field.name,))
+
+
+def _select(context: Context, select: exp.Select) -> Relation:
+    _refuse_clauses(context, select)
+    scope = _from(context, select)
+    if scope is None:
+        return NOTHING
+    items = _items(context, select, scope)
+    qualify = _qualify(context, select, scope, items)
+    scope, items = _expanded(context, scope, items)
+    stage = scope.stage
+    if is_grouped(select, items):
+        grouped = group(context, select, scope, items, qualify)
+        stage, items, qualify = grouped.stage, grouped.items, grouped.qualify
+    stage, items, qualify = over(context, select, stage, items, qualify)
+    stage = filtered(context, stage, conjuncts_of(qualify))
+    stage = _project(context, select, stage, items)
+    if select.args.get("distinct"):
+        stage = distinct(stage, context.origin(select))
+    return Relation(stage, scope.complete)
+
+
+def _refuse_clauses(context: Context, select: exp.Select) -> None:
+    if pattern := select.args.get("match"):
+        context.refuse(
+            NotSupportedYet,
+            "uses MATCH_RECOGNIZE, which has no executor in this version",
+            pattern,
+            detail="The pattern is understood and kept in the model.",
+        )
+    clause = select.args.get("distinct")
+    if clause is not None and clause.args.get("on"):
+        hint = "Write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1."
+        context.refuse(QueryRefused, "uses DISTINCT ON, which Spark SQL doesn't have", clause, hint=hint)
+
+
+def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation:
+    """ORDER BY with LIMIT is a top-N over all rows; either one alone has no meaning in a view."""
+    order, limit = query.args.get("order"), query.args.get("limit")
+    if query.args.get("offset"):
+        hint = "Leave it out; whoever queries the view can page through it."
+        context.refuse(QueryRefused, "skips rows with OFFSET", query.args["offset"], hint=hint)
+    if order is None and limit is None:
+        return relation
+    count = limit.expression if limit is not None else None
+    if order is None or not (isinstance(count, exp.Literal) and count.is_int):
+        _refuse_half(context, order, limit)
+        return relation
+    bound = bind(context, order, Scope.of("", relation))
+    terms = ordering(context, bound, relation.stage)  # type: ignore[arg-type]
+    stage = relation.stage
+    return replace(relation, stage=TopN(stage.columns, stage, (), terms, int(count.name), origin=context.origin(order)))
+
+
+def _refuse_half(context: Context, order: exp.Expr | None, limit: exp.Expr | None) -> None:
+    if order is not None and limit is None:
+        context.refuse(
+            QueryRefused,
+            "is ordered, but the rows of a view have no order",
+            order,
+            hint="Leave ORDER BY out and order when you query the view, or add LIMIT for the first rows.",
+        )
+    else:
+        context.refuse(
+            QueryRefused,
+            "keeps a number of rows without saying which",
+            limit,
+            hint="Add ORDER BY before LIMIT, with a constant number of rows.",
+        )
+
+
+# FROM, JOIN, WHERE
+
+
+def _from(context: Context, select: exp.Select) -> Scope | None:
+    clause = select.args.get("from_")
+    if clause is None:
+        hint = "Add FROM with a stream, a table or a view."
+        context.refuse(QueryRefused, "reads nothing", select, hint=hint)
+        return None
+    scope = Scope.of(*_item(context, clause.this))
+    where = conjuncts_of(select.args["where"].this) if select.args.get("where") else []
+    for node in select.args.get("joins") or ():
+        scope, where = _join(context, node, scope, where)
+    for lateral in select.args.get("laterals") or ():
+        scope = expand(context, scope, lateral)
+    for condition in [node for node in where if is_membership(node)]:
+        scope = membership(context, condition, scope, lower)
+    plain = [bind(context, node, scope) for node in where if not is_membership(node)]
+    for node in plain:
+        _refuse_late(context, node)
+    return scope.on(filtered(context, scope.stage, plain))
+
+
+def _refuse_late(context: Context, condition: exp.Expr) -> None:
+    """WHERE is decided before rows are grouped and numbered."""
+    for node in condition.walk():
+        if isinstance(node, exp.Window) or is_aggregate(node):
+            word = "QUALIFY" if isinstance(node, exp.Window) else "HAVING"
+            what = "a window function" if isinstance(node, exp.Window) else "an aggregate"
+            context.refuse(QueryRefused, f"filters by {what} in WHERE", node, hint=f"Write the condition in {word}.")
+
+
+def _item(context: Context, node: exp.Expr) -> tuple[str, Relation]:
+    name, relation = source(context, node, lower)
+    alias = node.args.get("alias")
+    names = [column.name for column in alias.columns] if alias else []
+    return name, rename(context, node, relation, names) if names else relation
+
+
+def _join(context: Context, node: exp.Join, scope: Scope, where: list[exp.Expr]) -> tuple[Scope, list[exp.Expr]]:
+    if isinstance(node.this, exp.Lateral):
+        return expand(context, scope, node.this), where
+    name, relation = _item(context, node.this)
+    right = Scope.of(name, relation)
+    more = [condition for condition in where if _spans(condition, scope, right)] if _is_inner(node) else []
+    joined = join(context, node, scope, name, relation, more)
+    return joined, [condition for condition in where if condition not in more]
+
+
+def _is_inner(node: exp.Join) -> bool:
+    return not node.side and node.kind.upper() in ("", "INNER", "CROSS")
+
+
+def _spans(condition: exp.Expr, left: Scope, right: Scope) -> bool:
+    """Whether a condition in WHERE speaks of both sides of a join and of nothing else."""
+    if is_membership(condition):
+        return False
+    sides = [
+        {"l" for _ in left.find(column.name, column.table or None)}
+        | {"r" for _ in right.find(column.name, column.table or None)}
+        for column in columns_of(condition)
+    ]
+    return all(len(side) == 1 for side in sides) and set().union(*sides) == {"l", "r"}
+
+
+def filtered(context: Context, stage: Stage, conditions: list[exp.Expr]) -> Stage:
+    """The stage with a Filter on it, and with a ranking that a condition limits turned into the stage it means."""
+    rest = []
+    for condition in conditions:
+        ranked = first_rows(stage, condition)
+        if ranked is None:
+            rest.append(condition)
+        stage = ranked or stage
+    if not rest:
+        return stage
+    whole = exp.and_(*(part.copy() for part in rest), wrap=False) if len(rest) > 1 else rest[0]
+    return Filter(stage.columns, stage, expression(context, whole, stage), origin=context.origin(rest[0]))
+
+
+# The output columns
+
+
+def _items(context: Context, select: exp.Select, scope: Scope) -> list[Item]:
+    items: list[Item] = []
+    for node in select.expressions:
+        items += _star(context, node, scope) if _is_star(node) else [_one(context, node, scope, items)]
+    return items
+
+
+def _expanded(context: Context, scope: Scope, items: list[Item]) -> tuple[Scope, list[Item]]:
+    """A generator among the items gives a row per element: it becomes a stage, and the item its column."""
+    found: list[Item] = []
+    for item in items:
+        if is_generator(item.node):
+            scope, name = expand_item(context, scope, item)
+            item = replace(item, node=exp.column(exp.to_identifier(name)))
+        found.append(item)
+    return scope, found
+
+
+def _is_star(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def _star(context: Context, node: exp.Expr, scope: Scope) -> list[Item]:
+    star = node.this if isinstance(node, exp.Column) else node
+    owner = node.table if isinstance(node, exp.Column) else ""
+    if owner and scope.source(owner) is None:
+        known = [found.name for found in scope.sources]
+        context.refuse(
+            QueryRefused, f'reads "{owner}.*", but no input has that name', node, hint=did_you_mean(owner, known)
+        )
+    left_out = {column.name.lower() for column in star.args.get("except_") or ()}
+    return [
+        Item(name, exp.column(exp.to_identifier(field.name)), node)
+        for name, field in scope.star(owner or None)
+        if name.lower() not in left_out
+    ]
+
+
+def _one(context: Context, node: exp.Expr, scope: Scope, before: list[Item]) -> Item:
+    aliases = {item.name.lower(): item.node for item in before}
+    inner = node.this if isinstance(node, exp.Alias) else node
+    name = node.alias or (inner.name if isinstance(inner, exp.Column | exp.Dot) else "")
+    if not name:
+        context.refuse(
+            UnnamedColumn,
+            "has an output column without a name",
+            node,
+            detail=f"The column is {inner.sql(dialect=sql.Headwater, comments=False)}.",
+            hint="Give it a name with AS.",
+        )
+    return Item(name or f"column_{len(before) + 1}", bind(context, inner, scope, aliases), node)
+
+
+def _qualify(context: Context, select: exp.Select, scope: Scope, items: list[Item]) -> exp.Expr | None:
+    clause = select.args.get("qualify")
+    if clause is None:
+        return None
+    return bind(context, clause.this, scope, {item.name.lower(): item.node for item in items})
+
+
+def _project(context: Context, select: exp.Select, stage: Stage, items: list[Item]) -> Stage:
+    named: list[Named] = []
+    for item in items:
+        if item.name.lower() in {found.name.lower() for found in named}:
+            hint = "Give one of them another name with AS."
+            context.refuse(QueryRefused, f'has two output columns named "{item.name}"', item.written, hint=hint)
+            continue
+        named.append(Named(item.name, expression(context, item.node, stage)))
+    return Project(tuple(passed(found, stage) for found in named), stage, tuple(named), origin=context.origin(select))
+
+
+def distinct(stage: Stage, origin: Origin | None) -> Stage:
+    """One row per value of all columns."""
+    return Deduplicate(stage.columns, stage, tuple(_column(field) for field in stage.columns), origin=origin)

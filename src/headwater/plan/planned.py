@@ -1,0 +1,131 @@
+"""What a check gives: the planned views of a project, the graph between them, and everything that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from headwater import model
+from headwater.errors import CheckFailed, Finding, UnknownView
+from headwater.plan.graph import Graph
+from headwater.plan.stages import Ancestor, Scan, Stage
+
+ExecutionKind = Literal["live", "settle", "inline"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What tells the rows of a view apart: `columns` it declares or groups by, or a row's own identity in the log."""
+
+    columns: tuple[str, ...]
+    kind: Literal["declared", "group", "row"]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a view is kept up to date, what it emits, and why.
+
+    *live*: by Spark's streaming operators. *settle*: by a batch query per advance of the watermark over a slice of
+    event time that reaches `horizon` back. *inline*: not at all; whoever reads the view takes its stages in.
+    `horizon` is how far back an input can matter, None where nothing says so. `settles` says whether a row of the view
+    is ever final.
+    """
+
+    kind: ExecutionKind
+    why: str
+    emit: model.Emit
+    emit_why: str
+    horizon: timedelta | None
+    settles: bool
+
+
+@dataclass(frozen=True)
+class PlannedView:
+    """A checked view: its typed columns, its stages (inputs first), and how it will be executed."""
+
+    view: model.View
+    root: Stage
+    key: Key
+    execution: Execution
+    fingerprint: str
+
+    @property
+    def name(self) -> str:
+        """The view's name."""
+        return self.view.name
+
+    @property
+    def columns(self) -> tuple[model.Column, ...]:
+        """The output columns, typed."""
+        return tuple(field.column for field in self.root.visible)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Every stage, inputs before those that read them."""
+        return tuple(self.root.walk())
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The topics, tables and views whose rows it reads, in order of their names; inlined views count as their inputs."""
+        return tuple(sorted({scan.relation for scan in self.scans}))
+
+    @property
+    def scans(self) -> tuple[Scan, ...]:
+        """The stages that read the log."""
+        return tuple(stage for stage in self.stages if isinstance(stage, Scan))
+
+    @property
+    def emit(self) -> model.Emit:
+        """What is emitted: as declared, or as chosen."""
+        return self.execution.emit
+
+    @property
+    def horizon(self) -> timedelta | None:
+        """How far back an input can matter."""
+        return self.execution.horizon
+
+    @property
+    def lineage(self) -> Mapping[str, frozenset[Ancestor]]:
+        """For each output column, the columns of topics that its value derives from, through views."""
+        return {field.name: field.ancestors for field in self.root.visible}
+
+    @property
+    def reads(self) -> frozenset[Ancestor]:
+        """Every column of a topic that decides what the view's rows are: values, filters, keys and conditions."""
+        return frozenset(ancestor for scan in self.scans for field in scan.columns for ancestor in field.ancestors)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked project. `views` are in the order in which they can be built: a view after all that it reads."""
+
+    project: model.Project
+    findings: tuple[Finding, ...]
+    views: Mapping[str, PlannedView]
+    graph: Graph
+
+    @property
+    def topics(self) -> Mapping[str, model.Topic]:
+        """The streams and tables by name."""
+        return {topic.name: topic for topic in self.project.topics}
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that refuse the project; the others are cautions."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    def checked(self) -> Plan:
+        """The plan itself; `CheckFailed` with every finding if one of them refuses the project."""
+        if self.errors:
+            raise CheckFailed(self.findings)
+        return self
+
+    def view(self, name: str) -> PlannedView:
+        """The planned view of that name, without regard to case."""
+        found = next((view for view in self.views.values() if view.name.lower() == name.lower()), None)
+        if found is None:
+            known = ", ".join(self.views) or "none"
+            raise UnknownView(f'the project has no view "{name}"', detail=f"Its views are {known}.", view=name)
+        return found

@@ -1,0 +1,216 @@
+"""FROM: what each of its items reads.
+
+An item is a name (a common table expression, a stream, a table, a view), a window table function over one of those, a
+subquery, or a LATERAL generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import NotSupportedYet, NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
+from headwater.plan.bind import bind, refuse_varying
+from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
+from headwater.plan.context import Context, Relation, did_you_mean
+from headwater.plan.expression import ancestors_of, expression, generated_types
+from headwater.plan.item import Item, unique_name
+from headwater.plan.prune import WINDOW_COLUMNS
+from headwater.plan.scope import Scope, Source
+from headwater.plan.stages import Assign, Expand, Field, Role, Scan, Stage
+
+Lower = Callable[[Context, exp.Query], Relation]
+
+NOTHING = Relation(Scan((), "", "stream"), complete=False)
+"""Stands for a relation of which nothing is known."""
+
+_TIMES = (Role.EVENT_TIME, Role.ARRIVAL_TIME, Role.WINDOW_TIME, Role.WINDOW_END)
+
+
+def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relation]:
+    """The name and the relation of one item of FROM."""
+    _refuse_decorations(context, node)
+    name = node.alias_or_name
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+        return name, lower(context, node.this)
+    window = sql.window_of(node)
+    if window is not None:
+        inner = source(context, window.input, lower)
+        return node.alias or inner[0], assign(context, window, inner[1])
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        return name, _named(context, node)
+    context.refuse(
+        QueryRefused,
+        "reads something that is neither a stream, a table, a view nor a query",
+        node,
+        hint="Name a declared stream, table or view in FROM.",
+    )
+    return name, NOTHING
+
+
+def _refuse_decorations(context: Context, node: exp.Expr) -> None:
+    if node.args.get("sample"):
+        context.refuse(QueryRefused, "reads a random sample of its input", node.args["sample"], detail=_SAMPLED)
+    if node.args.get("pivots"):
+        hint = "Write one aggregate with FILTER (WHERE …) per column."
+        context.refuse(NotSupportedYet, "uses PIVOT, which has no executor in this version", node, hint=hint)
+    if node.args.get("joins"):
+        hint = "Write the joins one after the other, or name a subquery."
+        context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
+
+
+_SAMPLED = "A replay would choose other rows."
+
+
+def _named(context: Context, node: exp.Table) -> Relation:
+    name = node.name
+    cte = context.ctes.get(name.lower())
+    found = cte or context.relation(name)
+    if found is None:
+        known = [*context.ctes, *context.names]
+        context.refuse(
+            UnknownName,
+            f'reads "{name}", which is declared nowhere',
+            node,
+            detail="No stream, table or view has that name.",
+            hint=did_you_mean(name, known) or "Declare it with CREATE STREAM, CREATE TABLE or CREATE VIEW.",
+            name=name,
+        )
+    return found or NOTHING
+
+
+def assign(context: Context, call: sql.WindowCall, relation: Relation) -> Relation:
+    """The relation of a window table function: its input with the bounds of the window that each row is in."""
+    stage = relation.stage
+    time = stage.column(call.time)
+    if time is None:
+        if relation.complete:
+            _refuse_unknown_time(context, call, stage)
+        return NOTHING
+    _check_time(context, call, time, relation)
+    _check_shape(context, call)
+    window = _partitioned(context, call, relation)
+    shift = -WINDOW_TIME_BEFORE_END if time.role is Role.WINDOW_END else timedelta()
+    kept = tuple(field for field in stage.columns if field.name.lower() not in WINDOW_COLUMNS)
+    columns = (*kept, *_bounds(window, time))
+    return replace(relation, stage=Assign(columns, stage, window, time.name, shift, origin=context.origin(call.node)))
+
+
+def _bounds(window: model.Window, time: Field) -> tuple[Field, ...]:
+    roles = (Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
+    return tuple(
+        Field(name, model.INSTANT, False, time.ancestors, role, window)
+        for name, role in zip(WINDOW_COLUMNS, roles, strict=True)
+    )
+
+
+def _partitioned(context: Context, call: sql.WindowCall, relation: Relation) -> model.Window:
+    """The window, with the columns that sessions are partitioned by spelled as the input spells them."""
+    if not isinstance(call.window, model.Session):
+        return call.window
+    keys = []
+    for key in call.node.this.args.get("partition_by") or ():
+        field = relation.stage.column(key.name)
+        if field is None and relation.complete:
+            _refuse_unknown(context, key, key.name, relation.stage)
+        keys.append(field.name if field else key.name)
+    return replace(call.window, keys=tuple(keys))
+
+
+def _refuse_unknown_time(context: Context, call: sql.WindowCall, stage: Stage) -> None:
+    _refuse_unknown(context, call.node.this.args["time"], call.time, stage)
+
+
+def _refuse_unknown(context: Context, at: exp.Expr, name: str, stage: Stage) -> None:
+    known = [field.name for field in stage.visible]
+    context.refuse(
+        UnknownColumn,
+        f'reads an unknown column "{name}"',
+        at,
+        detail=f"Its inputs have the columns {', '.join(known)}.",
+        hint=did_you_mean(name, known),
+        column_name=name,
+    )
+
+
+def _check_time(context: Context, call: sql.WindowCall, time: Field, relation: Relation) -> None:
+    if time.varies:
+        refuse_varying(context, time.name, call.node.this.args["time"])
+    if time.role in _TIMES:
+        return
+    at = call.node.this.args["time"]
+    times = [field.name for field in relation.stage.columns if field.role in _TIMES]
+    scan = next((found for found in relation.stage.walk() if isinstance(found, Scan)), None)
+    if scan is not None and not scan.watermarked and scan.kind != "view":
+        refuse_no_watermark(context, scan, at, time.name)
+        return
+    shown = [name for name in times if name != "_arrived_at"]
+    context.refuse(
+        WindowRefused,
+        f'windows over "{time.name}", which is not the time of its input',
+        at,
+        detail=f"The event time is {' or '.join(shown)}." if shown else "The input has no event time.",
+        hint=f"Write DESCRIPTOR({(shown or ['_arrived_at'])[0]}), or DESCRIPTOR(_arrived_at) for the time of arrival.",
+        column_name=time.name,
+    )
+
+
+def refuse_no_watermark(context: Context, scan: Scan, at: exp.Expr | None, time: str | None) -> None:
+    """Report that event time is used although a topic declares no watermark."""
+    column = time or scan.time or "at"
+    context.refuse(
+        NoWatermark,
+        f'uses the event time of {scan.kind} "{scan.relation}", which declares no watermark',
+        at,
+        detail="Without a watermark nothing says when a window is complete or a row is late.",
+        hint=f"Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its declaration.",
+        topic=scan.relation,
+    )
+
+
+def _check_shape(context: Context, call: sql.WindowCall) -> None:
+    window = call.window
+    if isinstance(window, model.Hop) and window.size % window.slide:
+        size, slide = model.spell_duration(window.size), model.spell_duration(window.slide)
+        context.refuse(
+            WindowRefused,
+            "has a hopping window whose size is not a multiple of its slide",
+            call.node,
+            detail=f"Its size is {size} and its slide {slide}: rows would be in different numbers of windows.",
+            hint="Choose a slide that divides the size.",
+        )
+
+
+def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
+    """The scope with the columns that a LATERAL VIEW or a LATERAL generator gives for each row."""
+    generator = bind(context, lateral.this, scope)
+    alias = lateral.args.get("alias")
+    names = [column.name for column in alias.columns] if alias else []
+    stage = _expand(context, scope.stage, generator, names, bool(lateral.args.get("outer")))
+    places = {name.lower(): name for name in stage.outputs}
+    added = Source(alias.name if alias else "", stage.outputs, places)
+    return Scope(stage, (*scope.sources, added), scope.merged)
+
+
+def expand_item(context: Context, scope: Scope, item: Item) -> tuple[Scope, str]:
+    """The scope with the column that a generator in SELECT gives for each row, and that column's name."""
+    name = unique_name(item.name, [field.name for field in scope.stage.columns])
+    return scope.on(_expand(context, scope.stage, item.node, [name], outer=False)), name
+
+
+def _expand(context: Context, below: Stage, generator: exp.Expr, names: list[str], outer: bool) -> Expand:
+    typed = expression(context, generator, below)
+    types = generated_types(generator, below)
+    names = names or ([f"col{place}" for place in range(len(types))] if len(types) > 1 else ["col"])
+    if len(names) != len(types):
+        detail = f"It gives {len(types)}, and {len(names)} are named."
+        context.refuse(QueryRefused, "names another number of columns than a generator gives", generator, detail=detail)
+        types = [*types, *[pa.null()] * len(names)][: len(names)]
+    ancestors = ancestors_of(typed, below)
+    fields = tuple(Field(name, kind, True, ancestors) for name, kind in zip(names, types, strict=True))
+    return Expand((*below.columns, *fields), below, typed, tuple(names), outer, origin=context.origin(generator))

@@ -1,0 +1,131 @@
+"""State: what bounds it, and how far back in time an input can matter.
+
+The *reach* of a stage is the greatest distance in event time between a row that it gives and a row that it needed for it:
+the size of a window, the bound of a join, the frame of an OVER. It is None where nothing in the query bounds it: then the
+state would grow for ever, unless the view states its `horizon` or its `retention`. Reaches of stages that follow each
+other add up; their sum is the view's horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from functools import singledispatch
+
+from headwater import model
+from headwater.plan.stages import (
+    Aggregate,
+    Apply,
+    Assign,
+    Deduplicate,
+    Expression,
+    Join,
+    Over,
+    OverCall,
+    Role,
+    Scan,
+    Stage,
+    TopN,
+)
+
+_ENDING = (Role.EVENT_TIME, Role.ARRIVAL_TIME, Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
+_NONE = timedelta()
+
+
+@singledispatch
+def reach(stage: Stage) -> timedelta | None:
+    """How far back a stage looks, None if nothing bounds it."""
+    return _NONE
+
+
+@reach.register
+def _(stage: Assign) -> timedelta | None:
+    return None if isinstance(stage.window, model.Session) else stage.window.size
+
+
+@reach.register
+def _(stage: Join) -> timedelta | None:
+    if stage.bound is not None:
+        return stage.bound.reach
+    return _NONE if stage.window is not None or stage.as_of is not None else None
+
+
+@reach.register
+def _(stage: Aggregate) -> timedelta | None:
+    return _NONE if ends((named.expression for named in stage.keys), stage.input) else None
+
+
+@reach.register
+def _(stage: Deduplicate) -> timedelta | None:
+    return _NONE if ends(stage.keys, stage.input) or is_by_identity(stage) else None
+
+
+@reach.register
+def _(stage: TopN) -> timedelta | None:
+    return _NONE if ends(stage.partition, stage.input) else None
+
+
+@reach.register
+def _(stage: Over) -> timedelta | None:
+    found = [_reach_of(call, stage.input) for call in stage.functions]
+    known = [span for span in found if span is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+@reach.register
+def _(stage: Apply) -> timedelta | None:
+    return None
+
+
+def _reach_of(call: OverCall, below: Stage) -> timedelta | None:
+    if ends(call.partition, below):
+        return _NONE
+    by_time = len(call.order) == 1 and _role(call.order[0].expression, below) in _ENDING
+    return call.frame.reach if call.frame and by_time else None
+
+
+def ends(keys: Iterable[Expression], below: Stage) -> bool:
+    """Whether a group of these keys is over at some instant: one of them is a time."""
+    return any(_role(key, below) in _ENDING for key in keys)
+
+
+def _role(expression: Expression, below: Stage) -> Role | None:
+    field = below.column(expression.reads[0]) if len(expression.reads) == 1 else None
+    return field.role if field is not None and expression.is_column else None
+
+
+def is_by_identity(stage: Deduplicate) -> bool:
+    """Whether rows are duplicates only if they are the same event: the stream's `unique` columns are among the keys."""
+    scans = {found for found in stage.walk() if isinstance(found, Scan)}
+    keys = {ancestor for key in stage.keys if key.is_column for ancestor in _ancestors(key, stage.input)}
+    return len(scans) == 1 and all(
+        scan.unique and {(scan.relation, column) for column in scan.unique} <= keys for scan in scans
+    )
+
+
+def _ancestors(key: Expression, below: Stage) -> Iterable[tuple[str, str]]:
+    field = below.column(key.reads[0])
+    return field.ancestors if field else ()
+
+
+def unbounded(root: Stage) -> Iterator[Stage]:
+    """The stages that nothing in the query bounds; sessions are bounded, by their gap."""
+    for stage in root.walk():
+        if reach(stage) is None and not isinstance(stage, Assign):
+            yield stage
+
+
+def horizon(root: Stage) -> timedelta | None:
+    """The sum of the reaches on the longest way down, None if one of them isn't known."""
+    own = reach(root)
+    below = [horizon(stage) for stage in root.inputs]
+    known = [span for span in below if span is not None]
+    if own is None or len(known) != len(below):
+        return None
+    return own + max(known, default=_NONE)
+
+
+def known_reach(root: Stage) -> timedelta:
+    """The horizon as far as it is known: what a stated one must not be shorter than."""
+    own = reach(root) or _NONE
+    return own + max((known_reach(stage) for stage in root.inputs), default=_NONE)

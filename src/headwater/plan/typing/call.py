@@ -1,0 +1,83 @@
+"""A call whose type is being derived: what a rule may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from headwater.plan.spark_type import UNKNOWN, SparkType
+from headwater.plan.typing.arithmetic import Operand
+
+LambdaTyper = Callable[[exp.Expr, Sequence[SparkType]], SparkType]
+"""Types the body of a lambda, given the types of its parameters."""
+
+
+class Refused(Exception):
+    """A rule refuses a call; `detail` and `hint` are sentences."""
+
+    def __init__(self, detail: str, hint: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.hint = hint
+
+
+class Underivable(Refused):
+    """The type of a call depends on something that isn't known before the query runs."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: its name in lower case, its arguments, and their types before (`given`) and after (`kinds`) implicit casts.
+
+    `ordering` holds the types of WITHIN GROUP (ORDER BY …).
+    """
+
+    name: str
+    arguments: tuple[exp.Expr, ...]
+    given: tuple[SparkType, ...]
+    kinds: tuple[SparkType, ...]
+    type_lambda: LambdaTyper
+    ordering: tuple[SparkType, ...] = ()
+
+    def operand(self, position: int) -> Operand:
+        """An argument as the operand of an operator."""
+        return Operand(self.given[position], whole_number(self.arguments[position]))
+
+    @property
+    def operands(self) -> tuple[Operand, Operand]:
+        """The two arguments of a binary operator."""
+        return self.operand(0), self.operand(1)
+
+    def text(self, position: int) -> str | None:
+        """The text that an argument was written as, where it is a literal or a bare word."""
+        if position >= len(self.arguments):
+            return None
+        node = self.arguments[position]
+        if isinstance(node, exp.Literal) and node.is_string:
+            return str(node.this)
+        is_word = isinstance(node, (exp.Var, exp.Identifier)) or (isinstance(node, exp.Column) and not node.table)
+        return node.name if is_word else None
+
+    def number(self, position: int) -> int | None:
+        """The whole number that an argument was written as."""
+        return whole_number(self.arguments[position]) if position < len(self.arguments) else None
+
+    def body(self, position: int, *parameters: SparkType) -> SparkType:
+        """The type of a lambda's body for parameters of these types."""
+        return self.type_lambda(self.arguments[position], parameters) if position < len(self.arguments) else UNKNOWN
+
+
+def whole_number(node: exp.Expr) -> int | None:
+    """The number that a node spells, if it is a whole number written out.
+
+    >>> whole_number(exp.Neg(this=exp.Literal.number(5)))
+    -5
+    """
+    if isinstance(node, exp.Paren):
+        return whole_number(node.this)
+    if isinstance(node, exp.Neg):
+        inner = whole_number(node.this)
+        return None if inner is None else -inner
+    return int(node.this) if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() else None

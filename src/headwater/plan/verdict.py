@@ -1,0 +1,219 @@
+"""The verdict on a planned view: what its stages, its key, its emit and its store can't keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headwater import model
+from headwater.errors import (
+    EmitRefused,
+    Finding,
+    KeyNotInOutput,
+    NotSupportedYet,
+    NoWatermark,
+    OptionRefused,
+    Origin,
+    ReservedName,
+    StoreRefused,
+    UnboundedState,
+    UnknownStore,
+)
+from headwater.model.column import RESERVED_PREFIX
+from headwater.plan.context import Context, did_you_mean
+from headwater.plan.execution import execution, refused_emit
+from headwater.plan.join import is_table
+from headwater.plan.stages import STATELESS, Aggregate, Apply, Deduplicate, Join, Over, Scan, Stage, TopN
+from headwater.plan.state import known_reach, unbounded
+
+
+def judge(
+    context: Context, root: Stage, missing: Sequence[str], stores: Sequence[model.Store], unsettled: Sequence[str]
+) -> None:
+    """Report everything that speaks against executing a view that was lowered to these stages.
+
+    `missing` are the columns of its key that it doesn't show, `unsettled` the views it reads whose rows are never final.
+    """
+    _judge_names(context, root)
+    if not context.view.materialized:
+        return
+    _judge_state(context, root)
+    _judge_watermarks(context, root)
+    _judge_tables(context, root)
+    _judge_key(context, root, missing)
+    _judge_emit(context, root)
+    _judge_store(context, root, stores)
+    _judge_inputs(context, unsettled)
+
+
+def _report(context: Context, kind: type[Finding], what: str, origin: Origin | None, **more: str | None) -> None:
+    view = context.view
+    context.findings.append(kind(f'view "{view.name}" {what}', origin=origin or view.origin, view=view.name, **more))
+
+
+def _judge_names(context: Context, root: Stage) -> None:
+    for field in root.visible:
+        if field.name.startswith(RESERVED_PREFIX):
+            _report(
+                context,
+                ReservedName,
+                f'has an output column "{field.name}", a name that belongs to the log',
+                root.origin,
+                hint=f"Give it another name: {field.name} AS {field.name.lstrip(RESERVED_PREFIX) or 'name'}.",
+            )
+
+
+_KEEPS: dict[type[Stage], str] = {
+    Aggregate: "groups rows",
+    Deduplicate: "removes duplicates",
+    TopN: "ranks rows",
+    Over: "looks at the rows around a row",
+    Apply: "runs a Python function",
+}
+_REMEDIES: dict[type[Stage], str] = {
+    Aggregate: "Group by a window (FROM TUMBLE(TABLE …)), or state how long a group is kept with retention = '…'.",
+    Deduplicate: "Add the event time or a window to the columns, or state how long one counts with retention = '…'.",
+    TopN: "Partition by a window, or state how far back rows count with retention = '…'.",
+    Over: "Write a frame in time (RANGE BETWEEN INTERVAL … PRECEDING AND CURRENT ROW), or state horizon = '…'.",
+    Apply: "State how far back an input can matter with horizon = '…'; '0 seconds' if each row stands for itself.",
+}
+
+
+def _judge_state(context: Context, root: Stage) -> None:
+    view = context.view
+    stated = view.horizon if view.horizon is not None else view.retention
+    for stage in unbounded(root):
+        if stated is None and type(stage) in _KEEPS and not any(is_table(below) for below in stage.inputs):
+            _report(
+                context,
+                UnboundedState,
+                f"{_KEEPS[type(stage)]} for ever",
+                stage.origin,
+                detail="Nothing in the query says when its state can be forgotten.",
+                hint=_REMEDIES[type(stage)],
+            )
+    needed = known_reach(root)
+    if stated is not None and stated < needed and not isinstance(root, Apply):
+        name = "horizon" if view.horizon is not None else "retention"
+        _report(
+            context,
+            OptionRefused,
+            f"states a {name} that is shorter than its query reaches back",
+            view.origin,
+            detail=f"It states {model.spell_duration(stated)}, and its windows, joins and frames reach back "
+            f"{model.spell_duration(needed)}.",
+            hint=f"Write {name} = '{model.spell_duration(needed)}' or more.",
+        )
+
+
+def _judge_watermarks(context: Context, root: Stage) -> None:
+    """State needs a watermark, wherever the query itself doesn't speak of time."""
+    reported = {found.fields.get("topic") for found in context.findings if _is_no_watermark(found, context)}
+    stateful = next((stage for stage in root.walk() if not isinstance(stage, STATELESS)), None)
+    if stateful is None:
+        return
+    for scan in (stage for stage in root.walk() if isinstance(stage, Scan)):
+        if not scan.watermarked and scan.kind == "stream" and scan.relation not in reported:
+            time = scan.time or "at"
+            _report(
+                context,
+                NoWatermark,
+                f'keeps state over stream "{scan.relation}", which declares no watermark',
+                stateful.origin,
+                detail="Without a watermark nothing says when state can be forgotten or a row is late.",
+                hint=f"Add WATERMARK FOR {time} AS {time} - INTERVAL '5' SECOND to its declaration.",
+                topic=scan.relation,
+            )
+
+
+def _is_no_watermark(finding: Finding, context: Context) -> bool:
+    return isinstance(finding, NoWatermark) and finding.fields.get("view") == context.view.name
+
+
+def _judge_tables(context: Context, root: Stage) -> None:
+    for stage in root.walk():
+        if not isinstance(stage, (*STATELESS, Join)) and any(is_table(below) for below in stage.inputs):
+            _report(
+                context,
+                NotSupportedYet,
+                "computes over the rows of a table, which has no executor in this version",
+                stage.origin,
+                detail="A change of the table would have to take back what its old row added.",
+                hint="Read the changes as a stream: declare it with CREATE STREAM.",
+            )
+
+
+def _judge_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
+    view = context.view
+    if missing and not view.key:
+        _refuse_hidden_key(context, root, missing)
+        return
+    for name in missing:
+        known = [field.name for field in root.visible]
+        _report(
+            context,
+            KeyNotInOutput,
+            f'declares a key "{name}" that is not in its output',
+            view.origin,
+            detail=f"Its columns are {', '.join(known)}.",
+            hint=did_you_mean(name, known) or f"Add {name} to the SELECT, or leave it out of the key.",
+        )
+
+
+def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
+    names = " and ".join(f'"{name}"' for name in missing)
+    last = next((stage for stage in reversed(list(root.walk())) if not isinstance(stage, STATELESS)), root)
+    _report(
+        context,
+        KeyNotInOutput,
+        f"groups by {names} without showing {'it' if len(missing) == 1 else 'them'}",
+        last.origin,
+        detail="Rows of the view would be told apart by what nobody sees.",
+        hint=f"Add {', '.join(missing)} to the SELECT, or declare key = '…'.",
+    )
+
+
+def _judge_emit(context: Context, root: Stage) -> None:
+    refused = refused_emit(context.view, root)
+    if refused and context.view.emit:
+        wanted = context.view.emit.value
+        detail, hint = refused
+        _report(context, EmitRefused, f"can't emit {wanted}", context.view.origin, detail=detail, hint=hint)
+
+
+def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:
+    view = context.view
+    store = next((found for found in stores if found.name == view.store), None)
+    if view.store is not None and store is None:
+        known = [found.name for found in stores]
+        _report(
+            context,
+            UnknownStore,
+            f'names a store "{view.store}" that is not declared',
+            view.origin,
+            detail=f"headwater.toml declares {', '.join(known) if known else 'no store'}.",
+            hint=did_you_mean(view.store, known) or f"Add [stores.{view.store}] to headwater.toml.",
+        )
+    store = store or (stores[0] if stores and view.store is None else None)
+    emit = execution(view, root).emit
+    if store is not None and emit not in store.takes:
+        takes = " and ".join(sorted(found.value for found in store.takes)) or "nothing"
+        _report(
+            context,
+            StoreRefused,
+            f'emits {emit.value}, which store "{store.name}" can\'t take',
+            view.origin,
+            detail=f"The store takes {takes}.",
+            hint=f"Write emit = '{takes}', or name another store." if store.takes else "Name another store.",
+        )
+
+
+def _judge_inputs(context: Context, unsettled: Sequence[str]) -> None:
+    for name in unsettled:
+        _report(
+            context,
+            NotSupportedYet,
+            f'reads view "{name}", whose rows are never final',
+            context.view.origin,
+            detail="A derived topic holds rows that no longer change.",
+            hint=f'Group view "{name}" by a window, or read what it reads.',
+        )

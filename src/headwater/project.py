@@ -1,0 +1,417 @@
+"""An opened project: what the command line, the dashboard and a user's own program work with."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+
+from headwater import declare, model, sql
+from headwater.config import Settings, load_settings
+from headwater.errors import CheckFailed, Origin, StrictLoadRefused, SyntaxRefused, UnknownTopic, UnsortedLoad
+from headwater.intake import Decoded, Decoder, Format, read_file
+from headwater.intake.dead import dead_topic
+from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, open_storage, wall_clock
+from headwater.log import read as reading
+from headwater.log.journal import Now
+from headwater.log.maintenance import Maintainer, trim
+from headwater.log.reader import Delivery, Reader
+from headwater.plan import Plan, check
+
+Since = int | datetime | timedelta | None
+"""A commit, an instant of arrival, or how long ago."""
+UNSORTED_SHARE = 0.1
+"""A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
+UNSORTED_ROWS = 100
+_NOWHERE = Origin("")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of an append: rows in the log, dead letters, and the watermark after it.
+
+    `commit` is the number of the (last) commit, `behind` how many rows came with an event time before the watermark,
+    `repeated` that the same sequence had been appended before.
+    """
+
+    topic: str
+    commit: int
+    rows: int
+    dead: int
+    watermark: datetime
+    behind: int = 0
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a long append has come."""
+
+    rows: int
+    dead: int
+    bytes_read: int
+
+
+class Project:
+    """A project's declarations and its log. Open one with `headwater.open`; close it, or use it in a `with` block.
+
+    Safe to use from several threads; several processes may have the same project open.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, now: Now = wall_clock) -> None:
+        self.folder = folder
+        self.settings = settings
+        self._now = now
+        self._parsed = _read_declarations(folder, settings.data)
+        self.declared = model.Project(
+            name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
+        )
+        self._plan: Plan | None = None
+        self._guard = threading.Lock()
+        self._logs: dict[tuple[str, str], TopicLog] = {}
+        self._decoders: dict[str, Decoder] = {}
+        self._maintainer = Maintainer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait for maintenance that is under way, and let go of the log."""
+        self._maintainer.close()
+
+    # Declarations
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return self.settings.name
+
+    def check(self) -> Plan:
+        """The plan with every finding: of the files, and of what they declare. It raises nothing."""
+        if self._plan is None:
+            plan = check(self.declared)
+            found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+            self._plan = replace(plan, findings=tuple(found))
+        return self._plan
+
+    def plan(self) -> Plan:
+        """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
+        return self.check().checked()
+
+    # Appending
+
+    def append(
+        self,
+        topic: str,
+        rows: Any,
+        *,
+        source: str = LOCAL_SOURCE,
+        sequence: tuple[str, int] | None = None,
+        history: bool = False,
+        strict: bool = False,
+    ) -> Receipt:
+        """Append rows as one commit: dicts, Arrow, pandas, Polars, dataclasses, or JSON lines as text.
+
+        What can't be read becomes a dead letter and the rest is appended; `strict` appends nothing instead. `sequence`
+        is (producer, number): the same one again appends nothing and returns the first commit.
+        """
+        arrived_at = self._now()
+        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at)
+        if strict:
+            _refuse_dead(topic, decoded)
+        dead = self._bury(topic, decoded, source, sequence, arrived_at)
+        appended = self._topic_log(topic).append(
+            decoded.rows, source=source, sequence=sequence, history=history, arrived_at=arrived_at
+        )
+        self._maintainer.after(self._topic_log(topic), appended.commit)
+        return _receipt(appended, dead)
+
+    def append_file(
+        self,
+        topic: str,
+        file: str | Path | Any,
+        *,
+        format: Format | None = None,  # noqa: A002
+        batch: int = 100_000,
+        source: str = LOCAL_SOURCE,
+        history: bool = False,
+        strict: bool = False,
+        unsorted: bool = False,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> Receipt:
+        """Append a file (JSON lines, CSV, Parquet) or a binary stream, one commit per `batch` rows.
+
+        A `history` load is one commit, stamped as a whole: nothing in it is late for itself. Without it, a load most
+        of which would be late only because it isn't sorted by time is refused before it is committed, unless
+        `unsorted` says that this is meant. A `strict` load is decoded to its end before its first row is appended.
+        """
+        if strict:
+            file = _rereadable(file)
+            for _, decoded in self._decoded(topic, file, format, batch, source):
+                _refuse_dead(topic, decoded)
+            if not isinstance(file, str | Path):
+                file.seek(0)
+        if history:
+            return self._load_history(topic, file, format, batch, source, progress)
+        log, done, dead, behind, appended = self._topic_log(topic), 0, 0, 0, None
+        for bytes_read, decoded in self._decoded(topic, file, format, batch, source):
+            if not unsorted:
+                _refuse_unsorted(log, decoded.rows, source)
+            dead += self._bury(topic, decoded, source, None, self._now())
+            appended = log.append(decoded.rows, source=source)
+            self._maintainer.after(log, appended.commit)
+            done, behind = done + appended.rows, behind + appended.behind
+            progress(Progress(done, dead, bytes_read))
+        if appended is None:
+            return Receipt(topic, log.head, 0, 0, log.watermark)
+        return Receipt(topic, appended.commit, done, dead, appended.watermark, behind)
+
+    def _load_history(
+        self,
+        topic: str,
+        file: str | Path | Any,
+        format: Format | None,  # noqa: A002
+        batch: int,
+        source: str,
+        progress: Callable[[Progress], None],
+    ) -> Receipt:
+        rows, dead = 0, 0
+
+        def parts() -> Iterator[pa.Table]:
+            nonlocal rows, dead
+            for bytes_read, decoded in self._decoded(topic, file, format, batch, source):
+                dead += self._bury(topic, decoded, source, None, self._now())
+                rows += decoded.rows.num_rows
+                progress(Progress(rows, dead, bytes_read))
+                yield decoded.rows
+
+        return _receipt(bulk.load(self._topic_log(topic), parts(), source), dead)
+
+    def _decoded(
+        self,
+        topic: str,
+        file: str | Path | Any,
+        format: Format | None,  # noqa: A002
+        batch: int,
+        source: str,
+    ) -> Iterator[tuple[int, Decoded]]:
+        decoder = self._decoder(topic)
+        where = Path(file).name if isinstance(file, str | Path) else "stream"
+        for chunk in read_file(file, format, batch):
+            yield chunk.bytes_read, decoder.decode(chunk, source=source, where=where, arrived_at=self._now())
+
+    def _bury(
+        self, topic: str, decoded: Decoded, source: str, sequence: tuple[str, int] | None, arrived_at: datetime
+    ) -> int:
+        """Append the dead letters; before the rows, and under the same sequence, so that a retry doubles neither."""
+        if decoded.dead.num_rows:
+            log = self._dead_log(topic)
+            log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
+        return int(decoded.dead.num_rows)
+
+    def tick(self, topic: str, to: datetime | None = None) -> Receipt:
+        """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
+        return _receipt(self._topic_log(topic).tick(to), 0)
+
+    # Reading
+
+    def watermark(self, topic: str) -> datetime:
+        """The watermark after the newest commit of a topic."""
+        return self._topic_log(topic).watermark
+
+    def head(self, topic: str) -> int:
+        """The number of a topic's newest commit; -1 if nothing was ever appended."""
+        return self._topic_log(topic).head
+
+    def log(self, topic: str, last: int = 20) -> list[reading.Commit]:
+        """The last commits of a topic, oldest first."""
+        log = self._topic_log(topic)
+        return list(reading.commits(log, max(0, log.head - last + 1)))
+
+    def read(
+        self, topic: str, *, since: Since = None, until: Since = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """Rows of a topic in log order: from a commit, an instant of arrival or a time ago, up to another.
+
+        `since` is included; `until` is included if it is a commit, and not if it is an instant.
+        """
+        log = self._topic_log(topic)
+        return reading.read(log, self._first(log, since), self._last(log, until), columns)
+
+    def follow(
+        self,
+        topic: str,
+        *,
+        since: Since = None,
+        columns: Sequence[str] | None = None,
+        stop: threading.Event | None = None,
+    ) -> Iterator[reading.Batch]:
+        """The rows of a topic batch by batch, and then each new commit as it comes, until `stop` is set."""
+        log = self._topic_log(topic)
+        return reading.follow(log, self._first(log, since), columns, stop=stop)
+
+    def dead(self, topic: str, *, since: Since = None) -> pa.Table:
+        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived."""
+        log = self._dead_log(topic)
+        return reading.read(log, self._first(log, since))
+
+    def reader(
+        self, topic: str, name: str, *, delivery: Delivery = "at-least-once", member: int = 0, members: int = 1
+    ) -> Reader:
+        """A reader that remembers under its name how far it has come; members of one name share the keys."""
+        positions = open_storage(self._place("readers"), self.settings.storage)
+        return Reader(self._topic_log(topic), positions, name, delivery=delivery, member=member, members=members)
+
+    def trim(self, topic: str, before: int | datetime) -> int:
+        """Let go of rows from before a commit or an instant of arrival, for good; returns how many rows went."""
+        return trim(self._topic_log(topic), before)
+
+    # Within
+
+    def topic(self, name: str) -> model.Topic:
+        """The declared stream or table of that name."""
+        found = self.declared.find(name)
+        if isinstance(found, model.Topic):
+            if found.personal:
+                self.plan()
+            return found
+        if self._parsed.findings:
+            raise CheckFailed(self._parsed.findings)
+        known = ", ".join(sorted(topic.name for topic in self.declared.topics)) or "none"
+        raise UnknownTopic(
+            f'the project has no stream or table "{name}"',
+            detail=f"It declares: {known}.",
+            hint="Declare it with CREATE STREAM, or check the spelling.",
+            topic=name,
+        )
+
+    def _topic_log(self, name: str) -> TopicLog:
+        return self._open("log", self.topic(name))
+
+    def _dead_log(self, name: str) -> TopicLog:
+        return self._open("dead", dead_topic(self.topic(name)))
+
+    def _open(self, kind: str, topic: model.Topic) -> TopicLog:
+        with self._guard:
+            if (kind, topic.name) not in self._logs:
+                storage = open_storage(self._place(f"{kind}/{topic.name}"), self.settings.storage)
+                self._logs[kind, topic.name] = TopicLog(topic, storage, now=self._now)
+            return self._logs[kind, topic.name]
+
+    def _decoder(self, name: str) -> Decoder:
+        topic = self.topic(name)
+        with self._guard:
+            return self._decoders.setdefault(topic.name, Decoder(topic))
+
+    def _place(self, below: str) -> str:
+        data = self.settings.data
+        return f"{data if '://' in data else self.folder / data}/{below}"
+
+    def _first(self, log: TopicLog, since: Since) -> int:
+        match since:
+            case None:
+                return 0
+            case int():
+                return since
+            case timedelta():
+                return reading.seek(log, self._now() - since)
+            case datetime():
+                return reading.seek(log, since if since.tzinfo else since.replace(tzinfo=UTC))
+
+    def _last(self, log: TopicLog, until: Since) -> int:
+        if until is None:
+            return log.head
+        return until if isinstance(until, int) else self._first(log, until) - 1
+
+
+def open_project(folder: str | Path = ".", *, now: Now = wall_clock) -> Project:
+    """Open the project in a folder."""
+    path = Path(folder).absolute()
+    return Project(path, load_settings(path), now)
+
+
+def _read_declarations(folder: Path, data: str) -> sql.Parsed:
+    """Every declaration below a folder, in the order of the files' paths."""
+    parsed: list[sql.Parsed] = []
+    for path in sorted(_files(folder, folder / data)):
+        if path.suffix == ".sql":
+            parsed.append(_read_sql(path, str(path.relative_to(folder))))
+        elif path.suffix == ".py":
+            parsed.append(declare.load_python(path))
+    return sql.Parsed(
+        tuple(found for part in parsed for found in part.declarations),
+        tuple(found for part in parsed for found in part.findings),
+    )
+
+
+def _files(folder: Path, data: Path) -> Iterator[Path]:
+    """The files below a folder; the data, and what is hidden by a leading dot or underscore, are passed by."""
+    for found in folder.iterdir():
+        if found.name.startswith((".", "_")) or found == data:
+            continue
+        if found.is_dir():
+            yield from _files(found, data)
+        else:
+            yield found
+
+
+def _read_sql(path: Path, name: str) -> sql.Parsed:
+    try:
+        return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
+    except UnicodeDecodeError as cause:
+        return sql.Parsed((), (SyntaxRefused(f'"{name}" is not UTF-8 text', detail=f"{cause}.", origin=Origin(name)),))
+
+
+def _rereadable(file: str | Path | Any) -> str | Path | Any:
+    """The file, or what a stream holds in a temporary file, so that it can be read twice."""
+    if isinstance(file, str | Path):
+        return file
+    spooled = tempfile.SpooledTemporaryFile(max_size=64 * 1024 * 1024)  # noqa: SIM115  # lives as long as it is read
+    shutil.copyfileobj(file, spooled)
+    spooled.seek(0)
+    return spooled
+
+
+def _receipt(appended: Appended, dead: int) -> Receipt:
+    return Receipt(
+        appended.topic, appended.commit, appended.rows, dead, appended.watermark, appended.behind, appended.repeated
+    )
+
+
+def _refuse_dead(topic: str, decoded: Decoded) -> None:
+    if decoded.dead.num_rows:
+        first = decoded.dead.slice(0, 1).to_pylist()[0]
+        raise StrictLoadRefused(
+            f'{decoded.dead.num_rows} events for "{topic}" can\'t be read',
+            detail=f"The first is at {first['position']}: {first['reason']}. Nothing was appended.",
+            hint="Mend the events, or append without --strict: they become dead letters and the rest is appended.",
+            topic=topic,
+            dead=decoded.dead.num_rows,
+        )
+
+
+def _refuse_unsorted(log: TopicLog, rows: pa.Table, source: str) -> None:
+    late = log.count_late_by_order(rows, source) if log.topic.time else 0
+    if late > max(UNSORTED_ROWS, UNSORTED_SHARE * rows.num_rows):
+        raise UnsortedLoad(
+            f'{late:,} of the next {rows.num_rows:,} rows for "{log.topic.name}" would be late',
+            detail="They come behind newer rows of the same load: it is not sorted by event time. These rows were not "
+            "appended; batches before them were.",
+            hint="Append it as --history (stamped as a whole, nothing in it is late for itself), sort it, or say "
+            "--unsorted if rows are meant to be late.",
+            topic=log.topic.name,
+            late=late,
+        )

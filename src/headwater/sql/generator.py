@@ -1,0 +1,146 @@
+"""From the syntax tree back to text: what the parser reads, in one spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
+
+from headwater.sql.nodes import (
+    ColumnClause,
+    CreateFunction,
+    CreateTopic,
+    CreateView,
+    KeyClause,
+    LearnedDelay,
+    Option,
+    PatternMatch,
+    PersonalClause,
+    Watermark,
+    WindowFunction,
+)
+
+
+class HeadwaterGenerator(SparkGenerator):
+    """Writes our dialect. Unlike Spark's generator it rewrites nothing: QUALIFY stays QUALIFY, TIME stays TIME."""
+
+    INTERVAL_ALLOWS_PLURAL_FORM = False
+    SUPPORTS_TEMPORAL_PRECISION = False
+
+    TYPE_MAPPING: ClassVar[dict[exp.DType, str]] = {
+        kind: name for kind, name in SparkGenerator.TYPE_MAPPING.items() if kind != exp.DType.TIME
+    }
+
+    TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
+        **{
+            kind: transform
+            for kind, transform in SparkGenerator.TRANSFORMS.items()
+            if kind not in (exp.Select, exp.Table, exp.ILike)
+        },
+        # sqlglot finds the methods of its own nodes by name; those of ours it is told
+        ColumnClause: lambda self, node: self.columnclause_sql(node),
+        CreateFunction: lambda self, node: self.createfunction_sql(node),
+        CreateTopic: lambda self, node: self.createtopic_sql(node),
+        CreateView: lambda self, node: self.createview_sql(node),
+        KeyClause: lambda self, node: self.keyclause_sql(node),
+        LearnedDelay: lambda self, node: self.learneddelay_sql(node),
+        Option: lambda self, node: self.option_sql(node),
+        PatternMatch: lambda self, node: self.patternmatch_sql(node),
+        PersonalClause: lambda self, node: self.personalclause_sql(node),
+        Watermark: lambda self, node: self.watermark_sql(node),
+        WindowFunction: lambda self, node: self.windowfunction_sql(node),
+    }
+
+    # Queries
+
+    def version_sql(self, expression: exp.Version) -> str:
+        return f"FOR SYSTEM_TIME AS OF {self.sql(expression, 'expression')}"
+
+    def windowspec_sql(self, expression: exp.WindowSpec) -> str:
+        for word in ("kind", "start_side", "end_side"):
+            if expression.args.get(word):
+                expression.set(word, expression.text(word).upper())
+        return super().windowspec_sql(expression)
+
+    def windowfunction_sql(self, expression: WindowFunction) -> str:
+        keys = self.expressions(expression, key="partition_by", flat=True)
+        source = self.sql(expression, "this")
+        table = source if isinstance(expression.this, exp.Subquery) else f"TABLE {source}"
+        lengths = self.expressions(expression, flat=True)
+        partition = f" PARTITION BY {keys}" if keys else ""
+        return f"{expression.text('kind')}({table}{partition}, DESCRIPTOR({self.sql(expression, 'time')}), {lengths})"
+
+    def patternmatch_sql(self, expression: PatternMatch) -> str:
+        parts = [self.partition_by_sql(expression).strip(), self.sql(expression, "order").strip()]
+        measures = self.expressions(expression, key="measures", flat=True)
+        parts += [
+            f"MEASURES {measures}" if measures else "",
+            self.sql(expression, "rows"),
+            self.sql(expression, "after"),
+        ]
+        parts.append(f"PATTERN ({self.sql(expression, 'pattern')})")
+        within = self.sql(expression, "within")
+        parts.append(f"WITHIN {within}" if within else "")
+        define = ", ".join(
+            f"{self.sql(part, 'alias')} AS {self.sql(part, 'this')}" for part in expression.args.get("define") or ()
+        )
+        parts.append(f"DEFINE {define}" if define else "")
+        alias = self.sql(expression, "alias")
+        body = self.sep().join(part for part in parts if part)
+        return f"{self.seg('MATCH_RECOGNIZE')} {self.wrap(body)}{f' AS {alias}' if alias else ''}"
+
+    # Statements
+
+    def option_sql(self, expression: Option) -> str:
+        return f"{self.sql(expression, 'this')} = {self.sql(expression, 'expression')}"
+
+    def watermark_sql(self, expression: Watermark) -> str:
+        return f"WATERMARK FOR {self.sql(expression, 'this')} AS {self.sql(expression, 'expression')}"
+
+    def learneddelay_sql(self, expression: LearnedDelay) -> str:
+        bounds = f"{self.sql(expression, 'least')}, {self.sql(expression, 'most')}"
+        return f"QUANTILE({self.sql(expression, 'this')}, {bounds})"
+
+    def keyclause_sql(self, expression: KeyClause) -> str:
+        return f"PRIMARY KEY ({self.expressions(expression, flat=True)})"
+
+    def personalclause_sql(self, expression: PersonalClause) -> str:
+        return f"PERSONAL ({self.expressions(expression, flat=True)}) OF {self.sql(expression, 'this')}"
+
+    def columnclause_sql(self, expression: ColumnClause) -> str:
+        required = " NOT NULL" if expression.args.get("required") else ""
+        primary = " PRIMARY KEY" if expression.args.get("primary") else ""
+        name, kind = self.sql(expression, "this"), self.sql(expression, "kind")
+        return f"{name} {kind}{required}{primary}{self._comment(expression)}"
+
+    def createtopic_sql(self, expression: CreateTopic) -> str:
+        exists = "IF NOT EXISTS " if expression.args.get("exists") else ""
+        body = self.wrap(self.expressions(expression))
+        head = f"CREATE {expression.text('kind')} {exists}{self.sql(expression, 'this')} {body}"
+        return f"{head}{self._comment(expression)}{self._options(expression)}"
+
+    def createview_sql(self, expression: CreateView) -> str:
+        kind = "MATERIALIZED VIEW" if expression.args.get("materialized") else "VIEW"
+        exists = "IF NOT EXISTS " if expression.args.get("exists") else ""
+        head = f"CREATE {kind} {exists}{self.sql(expression, 'this')}"
+        query = f" AS{self.sep()}{self.sql(expression, 'expression')}"
+        emit = self.sql(expression, "emit")
+        tail = f"{self.sep()}EMIT {emit}" if emit else ""
+        return f"{head}{self._comment(expression)}{self._options(expression)}{query}{tail}"
+
+    def createfunction_sql(self, expression: CreateFunction) -> str:
+        exists = "IF NOT EXISTS " if expression.args.get("exists") else ""
+        parameters = self.expressions(expression, flat=True)
+        head = f"CREATE FUNCTION {exists}{self.sql(expression, 'this')}({parameters})"
+        returns = f" RETURNS {self.sql(expression, 'returns')}"
+        return f"{head}{returns}{self._comment(expression)}{self.sep()}RETURN {self.sql(expression, 'expression')}"
+
+    def _comment(self, expression: exp.Expr) -> str:
+        comment = self.sql(expression, "comment")
+        return f" COMMENT {comment}" if comment else ""
+
+    def _options(self, expression: exp.Expr) -> str:
+        options = self.expressions(expression, key="options", flat=True)
+        return f"{self.sep()}WITH ({options})" if options else ""

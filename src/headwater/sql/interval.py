@@ -1,0 +1,115 @@
+"""Intervals of fixed length: from every spelling that Spark SQL has to a `timedelta`.
+
+Months and years have no fixed length; an interval that names them, or that isn't a constant, has no `timedelta`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+_MICROSECONDS = {
+    "WEEK": 604_800_000_000,
+    "DAY": 86_400_000_000,
+    "HOUR": 3_600_000_000,
+    "MINUTE": 60_000_000,
+    "SECOND": 1_000_000,
+    "MILLISECOND": 1_000,
+    "MICROSECOND": 1,
+}
+_SPAN_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_NUMBER = re.compile(r"\s*[+-]?\s*[0-9]*\.?[0-9]+\s*")
+_PART = re.compile(r"\s*([+-]?\s*[0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
+_SPAN_SEPARATORS = re.compile(r"[ :]+")
+
+
+def interval(node: exp.Expr | None) -> timedelta | None:
+    """The length of a constant interval, or None if the node isn't one or its length isn't fixed.
+
+    >>> from headwater.sql import parse_expression
+    >>> interval(parse_expression("INTERVAL '1 10' DAY TO HOUR")) == timedelta(days=1, hours=10)
+    True
+    >>> interval(parse_expression("INTERVAL '1' MONTH")) is None
+    True
+    """
+    microseconds = _length(node)
+    if microseconds is None:
+        return None
+    try:
+        return timedelta(microseconds=int(microseconds))
+    except OverflowError:
+        return None
+
+
+def _length(node: exp.Expr | None) -> Decimal | None:
+    if isinstance(node, exp.Paren):
+        return _length(node.this)
+    if isinstance(node, exp.Neg):
+        inner = _length(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, (exp.Add, exp.Sub)):
+        left, right = _length(node.this), _length(node.expression)
+        if left is None or right is None:
+            return None
+        return left + right if isinstance(node, exp.Add) else left - right
+    if isinstance(node, exp.Interval) and isinstance(node.this, exp.Literal):
+        return _literal_length(node.this.name, node.args.get("unit"))
+    return None
+
+
+def _literal_length(text: str, unit: exp.Expr | None) -> Decimal | None:
+    if isinstance(unit, exp.IntervalSpan):
+        return _span_length(text, unit.this.name.upper(), unit.expression.name.upper())
+    if unit is None:
+        return _parts_length(text)
+    if not _NUMBER.fullmatch(text):
+        return None
+    return _times(text, unit.name)
+
+
+def _parts_length(text: str) -> Decimal | None:
+    text = re.sub(r"^\s*interval\b", "", text, flags=re.IGNORECASE)
+    total, at = Decimal(0), 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        length = _times(part[1], part[2]) if part else None
+        if part is None or length is None:
+            return None
+        total, at = total + length, part.end()
+    return total if at else None
+
+
+def _span_length(text: str, first: str, last: str) -> Decimal | None:
+    if first not in _SPAN_UNITS or last not in _SPAN_UNITS:
+        return None
+    units = _SPAN_UNITS[_SPAN_UNITS.index(first) : _SPAN_UNITS.index(last) + 1]
+    sign = Decimal(-1 if text.lstrip().startswith("-") else 1)
+    fields = _SPAN_SEPARATORS.split(text.strip().lstrip("+-").strip())
+    if len(fields) != len(units):
+        return None
+    lengths = [
+        _times(field, unit) if _NUMBER.fullmatch(field) else None for field, unit in zip(fields, units, strict=True)
+    ]
+    return sign * sum((length for length in lengths if length is not None), Decimal(0)) if None not in lengths else None
+
+
+def _times(number: str, unit: str) -> Decimal | None:
+    name = unit.upper()
+    microseconds = _MICROSECONDS.get(name) or _MICROSECONDS.get(name.removesuffix("S"))
+    return None if microseconds is None else Decimal(re.sub(r"\s", "", number)) * microseconds
+
+
+def spell_interval(length: timedelta) -> str:
+    """A constant interval in its canonical spelling: one number of the largest unit that divides it.
+
+    >>> spell_interval(timedelta(minutes=90))
+    "INTERVAL '90' MINUTE"
+    """
+    microseconds = length // timedelta(microseconds=1)
+    if microseconds == 0:
+        return "INTERVAL '0' SECOND"
+    unit = next(name for name, size in _MICROSECONDS.items() if name != "WEEK" and microseconds % size == 0)
+    return f"INTERVAL '{microseconds // _MICROSECONDS[unit]}' {unit}"

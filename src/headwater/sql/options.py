@@ -1,0 +1,196 @@
+"""The options of WITH: which declaration has which, what they take, and what they mean.
+
+One table, read by the parser, by "did you mean" and by the documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.errors import DeclarationError, OptionRefused, UnknownOption
+from headwater.model import CONTENT, Emit, parse_duration
+from headwater.sql.nodes import Option
+from headwater.sql.parser import first_offset
+from headwater.sql.refusal import Refusal, did_you_mean
+
+_NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
+
+
+@dataclass(frozen=True)
+class OptionKind:
+    """An option: its name, what it takes, in words and as a reader of text, what it means, and its default in words."""
+
+    name: str
+    takes: str
+    read: Callable[[str], Any]
+    meaning: str
+    default: str = "none"
+
+
+def read_duration(text: str) -> timedelta:
+    """A duration like `10 minutes`."""
+    try:
+        return parse_duration(text)
+    except OverflowError:
+        raise ValueError(f"{text!r} is longer than any duration can be") from None
+
+
+def read_distance(text: str) -> timedelta | None:
+    """A duration, or `none` for any distance."""
+    return None if text.strip().lower() == "none" else read_duration(text)
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, in backquotes where they hold a comma.
+
+    >>> read_names("card_id, `a,b`")
+    ('card_id', 'a,b')
+    """
+    names, at = [], 0
+    while at < len(text):
+        part = _NAME_IN_LIST.match(text, at)
+        if part is None:
+            raise ValueError(f"{text!r} is not a list of columns: write names separated by commas")
+        names.append(part["plain"] if part["quoted"] is None else part["quoted"].replace("``", "`"))
+        at = part.end()
+    if not names or text.rstrip().endswith(","):
+        raise ValueError(f"{text!r} is not a list of columns: write names separated by commas")
+    return tuple(names)
+
+
+def read_identity(text: str) -> tuple[str, ...]:
+    """Names, or `*` for the whole content."""
+    return CONTENT if text.strip() == "*" else read_names(text)
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
+        return text.lower()
+
+    return read
+
+
+def read_emit(text: str) -> Emit:
+    """`changes` or `final`."""
+    return Emit(_one_of("changes", "final")(text))
+
+
+def read_store(text: str) -> str:
+    """The name of a store."""
+    if not text.strip():
+        raise ValueError("the name of a store is empty")
+    return text
+
+
+_IDLE = OptionKind(
+    "idle",
+    "duration or 'none'",
+    read_distance,
+    "how long a source may be silent before the watermark stops waiting for it",
+    "'none': it always waits",
+)
+_MAX_AHEAD = OptionKind(
+    "max_ahead",
+    "duration or 'none'",
+    read_distance,
+    "how far an event time may lie ahead of its arrival; what lies further is a dead letter",
+    "'1 day'",
+)
+
+OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
+    "stream": (
+        OptionKind("key", "columns", read_names, "whom an event is about"),
+        OptionKind("unique", "columns or '*'", read_identity, "what identifies an event; '*' is its whole content"),
+        _IDLE,
+        _MAX_AHEAD,
+    ),
+    "table": (_IDLE, _MAX_AHEAD),
+    "materialized view": (
+        OptionKind(
+            "grace", "duration", read_duration, "how long after its end a window still takes rows", "'0 seconds'"
+        ),
+        OptionKind(
+            "late",
+            "'keep' or 'drop'",
+            _one_of("keep", "drop"),
+            "offer late rows as a stream, or only count them",
+            "'keep'",
+        ),
+        OptionKind(
+            "emit",
+            "'changes' or 'final'",
+            read_emit,
+            "write rows as they change, or once when they are settled",
+            "changes where the operators can keep it, else final",
+        ),
+        OptionKind(
+            "store", "name", read_store, "the store of headwater.toml that serves the view", "the default store"
+        ),
+        OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
+        OptionKind(
+            "horizon",
+            "duration",
+            read_duration,
+            "how far back an input can matter, where it doesn't follow from the query",
+        ),
+        OptionKind(
+            "retention", "duration", read_duration, "how long state is kept that no window or time bound limits"
+        ),
+    ),
+    "view": (),
+}
+"""The options of each kind of declaration."""
+
+
+def read_options(kind: str, name: str, options: Sequence[Option]) -> tuple[dict[str, Any], list[Refusal]]:
+    """The values of a declaration's options by name, and what is wrong with the others."""
+    known = {option.name: option for option in OPTIONS[kind]}
+    values: dict[str, Any] = {}
+    refusals: list[Refusal] = []
+    for option in options:
+        word = option.name.lower()
+        if word not in known:
+            refusals.append(_unknown(kind, name, option, list(known)))
+        elif word in values:
+            refusals.append(_refused(option, OptionRefused, f'{kind} "{name}" gives option "{word}" twice'))
+        else:
+            try:
+                values[word] = known[word].read(_text(option.expression))
+            except ValueError as problem:
+                values[word] = None
+                summary = f'{kind} "{name}" gives option "{word}" a value that it can\'t take'
+                hint = f"It takes {known[word].takes}."
+                refusals.append(_refused(option.expression, OptionRefused, summary, _sentence(str(problem)), hint))
+    return {
+        word: value for word, value in values.items() if value is not None or word in ("idle", "max_ahead")
+    }, refusals
+
+
+def _text(value: exp.Expr) -> str:
+    return str(value.this).lower() if isinstance(value, exp.Boolean) else value.name
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _unknown(kind: str, name: str, option: Option, known: list[str]) -> Refusal:
+    has = f"A {kind} has the options {', '.join(known)}." if known else f"A {kind} has no options."
+    near = did_you_mean(option.name, known)
+    return _refused(
+        option, UnknownOption, f'{kind} "{name}" has no option "{option.name}"', hint=f"{near} {has}" if near else has
+    )
+
+
+def _refused(
+    node: exp.Expr, kind: type[DeclarationError], summary: str, detail: str | None = None, hint: str | None = None
+) -> Refusal:
+    return Refusal(first_offset(node) or 0, summary, detail, hint, kind)

@@ -1,0 +1,97 @@
+"""Queries: their trees, their canonical text, and the place of every node in the user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headwater.errors import Origin, SyntaxRefused
+from headwater.model import Column, SqlQuery
+from headwater.sql.dialect import Headwater
+from headwater.sql.parser import first_offset
+from headwater.sql.refusal import Refusal, Unparsed
+from headwater.sql.source import Source, tokenize
+from headwater.sql.spelling import spell, spell_name
+from headwater.sql.statements import HeadwaterParser
+from headwater.sql.types import arrow_type
+
+_NOWHERE = Origin("<text>")
+
+
+def _source(query: SqlQuery) -> Source:
+    return Source(query.written or query.sql, query.origin or _NOWHERE)
+
+
+def _parse(read: Callable[[HeadwaterParser], exp.Expr | None], source: Source) -> exp.Expr:
+    tokens, problem = tokenize(source.text)
+    try:
+        if problem:
+            raise problem
+        return HeadwaterParser(dialect=Headwater).read_whole(read, tokens, source.text)
+    except Unparsed as lost:
+        place = f'at "{lost.found}"' if lost.found else "at its end"
+        raise SyntaxRefused(
+            f"the text can't be parsed {place}", detail=lost.reason, origin=source.at(lost.start)
+        ) from None
+    except Refusal as refusal:
+        raise refusal.kind(
+            refusal.summary, detail=refusal.detail, hint=refusal.hint, origin=source.at(refusal.start)
+        ) from None
+
+
+def parse_query(query: SqlQuery) -> exp.Query:
+    """The tree of a query, read from its author's text, so that `origin_of` finds the place of each node."""
+    tree = _parse(HeadwaterParser.parse_view_query, _source(query))
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """The tree of an expression, like the body of a function."""
+    return _parse(HeadwaterParser.parse_body, Source(text, _NOWHERE))
+
+
+def parse_type(text: str) -> pa.DataType:
+    """A type from its name in SQL.
+
+    >>> parse_type("MAP<STRING, DECIMAL(12, 2)>")
+    MapType(map<string, decimal128(12, 2)>)
+    """
+    kind = _parse(HeadwaterParser.parse_column_type, Source(text, _NOWHERE))
+    assert isinstance(kind, exp.DataType)
+    return arrow_type(kind)
+
+
+def parse_column(name: str, text: str) -> Column:
+    """A column from its name and the rest of its declaration.
+
+    >>> print(parse_column("id", "STRING NOT NULL COMMENT 'of the order'"))
+    id STRING NOT NULL
+    """
+    clause = _parse(HeadwaterParser.parse_column_clause, Source(f"{spell_name(name)} {text}", _NOWHERE))
+    comment = clause.args.get("comment")
+    required = bool(clause.args.get("required"))
+    return Column(name, arrow_type(clause.args["kind"]), not required, comment.name or None if comment else None)
+
+
+def canonical(sql: str) -> str:
+    """A query in its canonical spelling; two spellings of one query have the same.
+
+    >>> canonical("select A from table(tumble(table t, descriptor(at), interval 1 minute))")
+    "SELECT A FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
+    """
+    return spell(parse_query(SqlQuery(sql)))
+
+
+def origin_of(node: exp.Expr, query: SqlQuery) -> Origin:
+    """The place of a node in the user's file: its own, else that of its first part, else of what it stands in."""
+    source = _source(query)
+    around: exp.Expr | None = node
+    while around is not None:
+        start = first_offset(around)
+        if start is not None:
+            return source.at(start)
+        around = around.parent
+    return source.origin

@@ -1,0 +1,47 @@
+"""How the parser says no: with the place in the text, before anyone knows the file.
+
+A *refusal* is deliberate: the text is understood and means nothing we can keep. `Unparsed` is the parser losing its
+way. The second is a `ParseError`, so that sqlglot may try another reading; the first is not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot.errors import ParseError
+
+from headwater.errors import DeclarationError, SyntaxRefused
+
+
+@dataclass
+class Refusal(Exception):
+    """What is refused and why; `start` is the offset in the text that was parsed."""
+
+    start: int
+    summary: str
+    detail: str | None = None
+    hint: str | None = None
+    kind: type[DeclarationError] = SyntaxRefused
+
+
+class Unparsed(ParseError):
+    """The text can't be parsed at `start`; `found` is the word there, None at the end of the statement."""
+
+    def __init__(self, reason: str, start: int, found: str | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.start = start
+        self.found = found
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A sentence with the nearest known name, if one is near.
+
+    >>> did_you_mean("grce", ["grace", "late"])
+    'Did you mean "grace"?'
+    """
+    folded = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return f'Did you mean "{folded[near[0]]}"?' if near else None

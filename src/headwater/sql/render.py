@@ -1,0 +1,115 @@
+"""Model to text: the canonical declaration, which reads back as the same value."""
+
+from __future__ import annotations
+
+import re
+
+from headwater import model
+from headwater.errors import ArgumentRefused
+from headwater.sql.interval import spell_interval
+from headwater.sql.query import parse_query
+from headwater.sql.spelling import spell, spell_name, spell_text
+from headwater.sql.types import sqlglot_type
+
+_PLAIN = re.compile(r"\w+")
+
+
+def render(declaration: model.Declaration) -> str:
+    """The declaration as SQL, without a semicolon; options that have their default are left out.
+
+    >>> from headwater.sql import parse_declarations
+    >>> text = "create view big as select * from orders where amount > 100"
+    >>> print(render(parse_declarations(text, "views.sql").declarations[0]))
+    CREATE VIEW big AS
+    SELECT
+      *
+    FROM orders
+    WHERE
+      amount > 100
+    """
+    match declaration:
+        case model.View():
+            return _view(declaration)
+        case model.Function():
+            return _function(declaration)
+        case _:
+            return _topic(declaration)
+
+
+def _topic(topic: model.Stream | model.Table) -> str:
+    kind = "TABLE" if isinstance(topic, model.Table) else "STREAM"
+    parts = [_column(column) for column in topic.columns]
+    if topic.time is not None and topic.watermark is not None:
+        parts.append(f"WATERMARK FOR {spell_name(topic.time)} AS {_rule(topic.time, topic.watermark)}")
+    if isinstance(topic, model.Table):
+        parts.append(f"PRIMARY KEY ({_names(topic.primary_key)})")
+    parts += [f"PERSONAL ({_names(part.columns)}) OF {spell_name(part.subject)}" for part in topic.personal]
+    body = ",\n  ".join(parts)
+    head = f"CREATE {kind} {spell_name(topic.name)} (\n  {body}\n)"
+    return f"{head}{_comment(topic.comment)}{_with(_topic_options(topic))}"
+
+
+def _column(column: model.Column) -> str:
+    required = "" if column.nullable else " NOT NULL"
+    return f"{spell_name(column.name)} {spell(sqlglot_type(column.type))}{required}{_comment(column.comment)}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(map(spell_name, names))
+
+
+def _rule(time: str, watermark: model.WatermarkStrategy) -> str:
+    match watermark:
+        case model.Punctuated(column):
+            return spell_name(column)
+        case model.Quantile(share, least, most):
+            return f"{spell_name(time)} - QUANTILE({share!r}, {spell_interval(least)}, {spell_interval(most)})"
+        case model.Bounded(delay):
+            return f"{spell_name(time)} - {spell_interval(delay)}" if delay else spell_name(time)
+
+
+def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
+    options = {}
+    if isinstance(topic, model.Stream):
+        options = {"key": _listed(topic.key), "unique": "*" if topic.unique == model.CONTENT else _listed(topic.unique)}
+    if topic.idle is not None:
+        options["idle"] = model.spell_duration(topic.idle)
+    if topic.max_ahead != model.Topic.max_ahead:
+        options["max_ahead"] = "none" if topic.max_ahead is None else model.spell_duration(topic.max_ahead)
+    return options
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(name if _PLAIN.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in names)
+
+
+def _comment(comment: str | None) -> str:
+    return f" COMMENT {spell_text(comment)}" if comment else ""
+
+
+def _with(options: dict[str, str]) -> str:
+    given = ", ".join(f"{name} = {spell_text(value)}" for name, value in options.items() if value)
+    return f"\nWITH ({given})" if given else ""
+
+
+def _view(view: model.View) -> str:
+    if not isinstance(view.query, model.SqlQuery):
+        raise ArgumentRefused(f'view "{view.name}" is written in Python', detail="It has no text in SQL.")
+    kind = "MATERIALIZED VIEW" if view.materialized else "VIEW"
+    head = f"CREATE {kind} {spell_name(view.name)}{_comment(view.comment)}{_with(_view_options(view))}"
+    return f"{head} AS\n{spell(parse_query(model.SqlQuery(view.query.sql)), pretty=True)}"
+
+
+def _view_options(view: model.View) -> dict[str, str]:
+    durations = {"grace": view.grace or None, "horizon": view.horizon, "retention": view.retention}
+    options = {name: model.spell_duration(length) for name, length in durations.items() if length is not None}
+    options["late"] = "" if view.late == "keep" else view.late
+    options["emit"] = view.emit.value if view.emit else ""
+    return options | {"store": view.store or "", "key": _listed(view.key)}
+
+
+def _function(function: model.Function) -> str:
+    parameters = ", ".join(_column(parameter) for parameter in function.parameters)
+    head = f"CREATE FUNCTION {spell_name(function.name)}({parameters})"
+    returns = f"RETURNS {spell(sqlglot_type(function.returns))}{_comment(function.comment)}"
+    return f"{head} {returns}\nRETURN {function.body}"

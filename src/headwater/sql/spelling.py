@@ -1,0 +1,45 @@
+"""The one spelling of names, texts and trees."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from headwater.sql.dialect import Headwater
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@lru_cache(maxsize=4096)
+def needs_quotes(name: str) -> bool:
+    """Whether a name must stand in backquotes: it isn't a plain word, or the word has a meaning of its own."""
+    if not _PLAIN.fullmatch(name):
+        return True
+    tokens = Headwater().tokenize(name)
+    functions = Headwater.Parser.NO_PAREN_FUNCTION_PARSERS
+    return [token.token_type for token in tokens] != [TokenType.VAR] or name.upper() in functions
+
+
+def spell_name(name: str) -> str:
+    """A name as SQL writes it.
+
+    >>> spell_name("card_id"), spell_name("order"), spell_name("total €")
+    ('card_id', '`order`', '`total €`')
+    """
+    return f"`{name.replace('`', '``')}`" if needs_quotes(name) else name
+
+
+def spell_text(text: str) -> str:
+    """A text as an SQL literal."""
+    return exp.Literal.string(text).sql(dialect=Headwater)
+
+
+def spell(node: exp.Expr, pretty: bool = False) -> str:
+    """A tree as text: keywords and functions in capitals, names in backquotes where needed, no comments."""
+    copy = node.copy()
+    for name in copy.find_all(exp.Identifier):
+        name.set("quoted", needs_quotes(name.name))
+    return copy.sql(dialect=Headwater, comments=False, pretty=pretty)

@@ -1,0 +1,46 @@
+"""A PostgreSQL server with an empty database, that writes changes for logical decoding."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.process import free_port, running, server_folder
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A running server; its superuser `postgres` needs no password."""
+
+    port: int
+    programs: Path
+
+    @property
+    def url(self) -> str:
+        """The address that psycopg, psql and SQLAlchemy take."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def query(self, sql: str) -> str:
+        """What psql prints for this SQL: rows by line, columns by `|`."""
+        command = [self.programs / "psql", self.url, "--no-psqlrc", "--tuples-only", "--no-align", "--command", sql]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@contextlib.contextmanager
+def start_postgres(program: Path) -> Iterator[PostgresServer]:
+    """Run the server that belongs to this `initdb`; as root under the user `postgres`, since it refuses root."""
+    programs, port = program.resolve().parent, free_port()
+    user = "postgres" if os.geteuid() == 0 else None
+    with server_folder(user) as folder:
+        data = folder / "data"
+        initdb = [programs / "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--no-sync"]
+        subprocess.run(initdb, check=True, capture_output=True, cwd=folder, user=user)
+        command = [programs / "postgres", "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
+        command += ["-c", "wal_level=logical", "-c", "fsync=off"]
+        ready = [programs / "pg_isready", "--quiet", "--host", "127.0.0.1", "--port", str(port)]
+        with running(command, folder=folder, user=user, answers=lambda: subprocess.run(ready).returncode == 0):
+            yield PostgresServer(port, programs)
