@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -58,6 +59,23 @@ class Progress:
     rows: int
     dead: int
     bytes_read: int
+
+
+@dataclass(frozen=True)
+class _Load:
+    """A file on its way in."""
+
+    topic: str
+    file: str | Path | Any
+    format: Format | None
+    batch: int
+    source: str
+    unsorted: bool
+
+    def rewind(self) -> None:
+        """Read a stream from its start again; a file is opened anew anyway."""
+        if not isinstance(self.file, str | Path):
+            self.file.seek(0)
 
 
 class Project:
@@ -158,60 +176,46 @@ class Project:
         of which would be late only because it isn't sorted by time is refused before it is committed, unless
         `unsorted` says that this is meant. A `strict` load is decoded to its end before its first row is appended.
         """
-        if strict:
-            file = _rereadable(file)
-            for _, decoded in self._decoded(topic, file, format, batch, source):
-                _refuse_dead(topic, decoded)
-            if not isinstance(file, str | Path):
-                file.seek(0)
-        if history:
-            return self._load_history(topic, file, format, batch, source, progress)
-        log, done, dead, behind, appended = self._topic_log(topic), 0, 0, 0, None
-        for bytes_read, decoded in self._decoded(topic, file, format, batch, source):
-            if not unsorted:
-                _refuse_unsorted(log, decoded.rows, source)
-            dead += self._bury(topic, decoded, source, None, self._now())
-            appended = log.append(decoded.rows, source=source)
-            self._maintainer.after(log, appended.commit)
-            done, behind = done + appended.rows, behind + appended.behind
-            progress(Progress(done, dead, bytes_read))
-        if appended is None:
-            return Receipt(topic, log.head, 0, 0, log.watermark)
-        return Receipt(topic, appended.commit, done, dead, appended.watermark, behind)
+        load = _Load(topic, file, format, batch, source, unsorted)
+        with _rereadable(load) if strict else nullcontext(load) as again:
+            if strict:
+                for _, decoded in self._decoded(again):
+                    _refuse_dead(topic, decoded)
+                again.rewind()
+            return self._load_history(again, progress) if history else self._load_batches(again, progress)
 
-    def _load_history(
-        self,
-        topic: str,
-        file: str | Path | Any,
-        format: Format | None,  # noqa: A002
-        batch: int,
-        source: str,
-        progress: Callable[[Progress], None],
-    ) -> Receipt:
+    def _load_batches(self, load: _Load, progress: Callable[[Progress], None]) -> Receipt:
+        log, rows, dead, behind = self._topic_log(load.topic), 0, 0, 0
+        commit, watermark = log.head, log.watermark
+        for bytes_read, decoded in self._decoded(load):
+            if not load.unsorted:
+                _refuse_unsorted(log, decoded.rows, load.source)
+            dead += self._bury(load.topic, decoded, load.source, None, self._now())
+            appended = log.append(decoded.rows, source=load.source)
+            commit, watermark = appended.commit, appended.watermark
+            self._maintainer.after(log, commit)
+            rows, behind = rows + appended.rows, behind + appended.behind
+            progress(Progress(rows, dead, bytes_read))
+        return Receipt(load.topic, commit, rows, dead, watermark, behind)
+
+    def _load_history(self, load: _Load, progress: Callable[[Progress], None]) -> Receipt:
         rows, dead = 0, 0
 
         def parts() -> Iterator[pa.Table]:
             nonlocal rows, dead
-            for bytes_read, decoded in self._decoded(topic, file, format, batch, source):
-                dead += self._bury(topic, decoded, source, None, self._now())
+            for bytes_read, decoded in self._decoded(load):
+                dead += self._bury(load.topic, decoded, load.source, None, self._now())
                 rows += decoded.rows.num_rows
                 progress(Progress(rows, dead, bytes_read))
                 yield decoded.rows
 
-        return _receipt(bulk.load(self._topic_log(topic), parts(), source), dead)
+        return _receipt(bulk.load(self._topic_log(load.topic), parts(), load.source), dead)
 
-    def _decoded(
-        self,
-        topic: str,
-        file: str | Path | Any,
-        format: Format | None,  # noqa: A002
-        batch: int,
-        source: str,
-    ) -> Iterator[tuple[int, Decoded]]:
-        decoder = self._decoder(topic)
-        where = Path(file).name if isinstance(file, str | Path) else "stream"
-        for chunk in read_file(file, format, batch):
-            yield chunk.bytes_read, decoder.decode(chunk, source=source, where=where, arrived_at=self._now())
+    def _decoded(self, load: _Load) -> Iterator[tuple[int, Decoded]]:
+        decoder = self._decoder(load.topic)
+        where = Path(load.file).name if isinstance(load.file, str | Path) else "stream"
+        for chunk in read_file(load.file, load.format, load.batch):
+            yield chunk.bytes_read, decoder.decode(chunk, source=load.source, where=where, arrived_at=self._now())
 
     def _bury(
         self, topic: str, decoded: Decoded, source: str, sequence: tuple[str, int] | None, arrived_at: datetime
@@ -251,6 +255,11 @@ class Project:
         log = self._topic_log(topic)
         return reading.read(log, self._first(log, since), self._last(log, until), columns)
 
+    def scan(self, topic: str, *, since: Since = None, columns: Sequence[str] | None = None) -> Iterator[reading.Batch]:
+        """The rows of a topic batch by batch, up to the end of the log, in constant memory."""
+        log = self._topic_log(topic)
+        return reading.scan(log, self._first(log, since), columns=columns)
+
     def follow(
         self,
         topic: str,
@@ -259,7 +268,7 @@ class Project:
         columns: Sequence[str] | None = None,
         stop: threading.Event | None = None,
     ) -> Iterator[reading.Batch]:
-        """The rows of a topic batch by batch, and then each new commit as it comes, until `stop` is set."""
+        """The same, and then each new commit as it comes, until `stop` is set."""
         log = self._topic_log(topic)
         return reading.follow(log, self._first(log, since), columns, stop=stop)
 
@@ -275,9 +284,10 @@ class Project:
         positions = open_storage(self._place("readers"), self.settings.storage)
         return Reader(self._topic_log(topic), positions, name, delivery=delivery, member=member, members=members)
 
-    def trim(self, topic: str, before: int | datetime) -> int:
-        """Let go of rows from before a commit or an instant of arrival, for good; returns how many rows went."""
-        return trim(self._topic_log(topic), before)
+    def trim(self, topic: str, before: Since) -> int:
+        """Let go of rows from before a commit, an instant of arrival or a time ago; returns how many rows went."""
+        log = self._topic_log(topic)
+        return trim(log, self._first(log, before))
 
     # Within
 
@@ -375,14 +385,16 @@ def _read_sql(path: Path, name: str) -> sql.Parsed:
         return sql.Parsed((), (SyntaxRefused(f'"{name}" is not UTF-8 text', detail=f"{cause}.", origin=Origin(name)),))
 
 
-def _rereadable(file: str | Path | Any) -> str | Path | Any:
-    """The file, or what a stream holds in a temporary file, so that it can be read twice."""
-    if isinstance(file, str | Path):
-        return file
-    spooled = tempfile.SpooledTemporaryFile(max_size=64 * 1024 * 1024)  # noqa: SIM115  # lives as long as it is read
-    shutil.copyfileobj(file, spooled)
-    spooled.seek(0)
-    return spooled
+@contextmanager
+def _rereadable(load: _Load) -> Iterator[_Load]:
+    """The load from a file that can be read twice: a stream is copied into a temporary one."""
+    if isinstance(load.file, str | Path):
+        yield load
+        return
+    with tempfile.SpooledTemporaryFile(max_size=64 * 1024 * 1024) as spooled:
+        shutil.copyfileobj(load.file, spooled)
+        spooled.seek(0)
+        yield replace(load, file=spooled)
 
 
 def _receipt(appended: Appended, dead: int) -> Receipt:

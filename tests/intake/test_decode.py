@@ -63,7 +63,7 @@ def test_a_good_line_becomes_a_row_in_the_declared_types(orders: Decoder) -> Non
         pytest.param(b'{"id": "\\ud800", "at": "2024-01-01T12:00:00Z"}', "wrong-type",
                      'column "id" is "\\ud800", which doesn\'t fit STRING', id="half a surrogate pair"),
         pytest.param(b'{"id": "x\x00y", "at": "2024-01-01T12:00:00Z"}', "unreadable-event",
-                     "the line is not JSON: invalid control character at at character 10", id="a NUL"),
+                     "the line is not JSON: invalid control character at character 10", id="a NUL"),
         pytest.param(b'{"id": "x", "at": null}', "missing-value",
                      'column "at" has no value and must have one', id="a null event time"),
         pytest.param(b'{"id": "x", "at": "1969-12-31T23:59:59Z"}', "time-out-of-range",
@@ -78,7 +78,8 @@ def test_a_good_line_becomes_a_row_in_the_declared_types(orders: Decoder) -> Non
         pytest.param(b'{"id": "x", "amount": NaN, "at": "2024-01-01T12:00:00Z"}', "wrong-type",
                      'column "amount" is NaN, which doesn\'t fit DECIMAL(12, 2)', id="NaN in a DECIMAL"),
         pytest.param(b'{"id": "x", "amount": 99999999999.99, "at": "2024-01-01T12:00:00Z"}', "wrong-type",
-                     'column "amount" is 99999999999.99, which doesn\'t fit DECIMAL(12, 2)', id="overflow in a DECIMAL"),
+                     'column "amount" is 99999999999.99, which doesn\'t fit DECIMAL(12, 2)',
+                     id="overflow in a DECIMAL"),
         pytest.param(b'{"id": "x", "amount": 12.345, "at": "2024-01-01T12:00:00Z"}', "wrong-type",
                      'column "amount" is 12.345, which doesn\'t fit DECIMAL(12, 2)', id="too many places in a DECIMAL"),
         pytest.param(b'{"id": "x", "weight": 1e400, "at": "2024-01-01T12:00:00Z"}', "wrong-type",
@@ -278,8 +279,8 @@ def test_several_unique_columns_are_all_required() -> None:
 
 
 def test_equal_content_has_one_id_whatever_form_it_came_in() -> None:
-    stream = Stream(name="s", columns=(Column("a", pa.string()), Column("d", pa.decimal128(9, 2)), Column("at", INSTANT)),
-                    unique=CONTENT)  # fmt: skip
+    columns = (Column("a", pa.string()), Column("d", pa.decimal128(9, 2)), Column("at", INSTANT))
+    stream = Stream(name="s", columns=columns, unique=CONTENT)
     row = {"a": "x", "d": Decimal("1.5"), "at": datetime(2024, 1, 1, tzinfo=UTC)}
     table = pa.Table.from_pylist([row, row])
     forms = [row, table, table.set_column(0, "a", table["a"].dictionary_encode()),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, ParamSpec
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -19,7 +20,7 @@ from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json, problems, show_error, show_finding, show_instant, show_rows
 from headwater.cli.plan import show_plan
 from headwater.errors import HeadwaterError
-from headwater.intake import Generator, to_json_lines
+from headwater.intake import Generator, Lateness, to_json_lines
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Progress as Done
 from headwater.project import Project, Receipt
@@ -129,10 +130,14 @@ def append(
     file: Annotated[str, typer.Argument(help="JSON lines, CSV or Parquet, by its suffix; - for standard input.")],
     project: Folder = HERE,
     batch: Annotated[int, typer.Option(min=1, help="Rows per commit.")] = 100_000,
-    source: Annotated[str, typer.Option(help="Where the events came from: each source has its own watermark.")] = "local",
+    source: Annotated[
+        str, typer.Option(help="Where the events came from: each source has its own watermark.")
+    ] = "local",
     history: Annotated[bool, typer.Option("--history", help="One commit; nothing in it is late for itself.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Append nothing if anything can't be read.")] = False,
-    unsorted: Annotated[bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")] = False,
+    unsorted: Annotated[
+        bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")
+    ] = False,
     format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv or parquet.")] = None,
     json_: Json = False,
 ) -> None:
@@ -157,7 +162,13 @@ class _progress:  # noqa: N801  # reads as a verb where it is used
 
     def __init__(self, file: str, *, quiet: bool) -> None:
         size = Path(file).stat().st_size if file != "-" and Path(file).is_file() else None
-        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+        columns = [
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+        ]
         self._bar = Progress(*columns, console=problems, transient=True, disable=quiet or not problems.is_terminal)
         self._task = self._bar.add_task(f"appending {Path(file).name}", total=size)
 
@@ -188,7 +199,9 @@ def _show_receipt(receipt: Receipt, json_: bool) -> None:
 @command
 def tick(
     topic: TopicName,
-    to: Annotated[str | None, typer.Option(help="An instant; without it, as far as the sources' silence allows.")] = None,
+    to: Annotated[
+        str | None, typer.Option(help="An instant; without it, as far as the sources' silence allows.")
+    ] = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
@@ -240,12 +253,12 @@ def tail(
     with hw.open(project) as opened:
         begin = parse_since(since)
         names = [column.name for column in opened.topic(topic).columns]
-        for batch in opened.scan(topic, since=begin, follow=follow):
+        for batch in (opened.follow if follow else opened.scan)(topic, since=begin):
             if json_:
                 for row in batch.rows.to_pylist():
                     print_json(row)
             elif batch.rows.num_rows:
-                show_rows(batch.rows.to_pylist(), ["_commit", "_row", *names, "_source", "_watermark"])
+                show_rows(batch.rows.to_pylist(), ["_commit", "_row", "_watermark", "_source", *names])
 
 
 @command
@@ -261,13 +274,14 @@ def dead(
     if json_:
         for letter in letters:
             shown = {name: letter[name] for name in ("position", "error", "reason", "source", "bytes")}
-            print_json(shown | {"arrived_at": letter["_arrived_at"], "commit": letter["_commit"], "row": letter["_row"]})
+            print_json(
+                shown | {"arrived_at": letter["_arrived_at"], "commit": letter["_commit"], "row": letter["_row"]}
+            )
         return
     if not letters:
         console.print(f"{topic}: no dead letters")
         return
-    records = [letter | {"arrived_at": letter["_arrived_at"], "event": letter["bytes"]} for letter in letters]
-    show_rows(records, ["arrived_at", "position", "error", "reason", "event"])
+    show_rows([letter | {"event": letter["bytes"]} for letter in letters], ["position", "error", "reason", "event"])
 
 
 @command
@@ -280,7 +294,10 @@ def trim(
     """Let go of a topic's old events, for good. Nothing is ever let go of otherwise."""
     with hw.open(project) as opened:
         rows = opened.trim(topic, parse_since(before))
-    print_json({"topic": topic, "rows": rows}) if json_ else console.print(f"{topic}: {rows:,} rows let go")
+    if json_:
+        print_json({"topic": topic, "rows": rows})
+    else:
+        console.print(f"{topic}: {rows:,} rows let go")
 
 
 @command
@@ -296,16 +313,19 @@ def generate(
 ) -> None:
     """Make up events for a stream, as JSON lines: late, doubled and poisoned as you ask."""
     with hw.open(project) as opened:
-        generator = Generator(opened.topic(topic), seed=seed, late=late, duplicates=duplicates, poison=poison)
-        target: Any = out.open("wb") if out else sys.stdout.buffer
-        for batch in generator.batches(rows):
-            target.write(to_json_lines(batch))
-        target.flush()
+        generator = Generator(
+            topic=opened.topic(topic), seed=seed, lateness=Lateness(late), duplicates=duplicates, poison=poison
+        )
+        with out.open("wb") if out else nullcontext(sys.stdout.buffer) as target:
+            for batch in generator.batches(rows):
+                target.write(to_json_lines(batch))
 
 
 @command
 def demo(
-    folder: Annotated[Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
 ) -> None:
     """Declare, append, look: a shop's orders on the embedded default, in a minute."""

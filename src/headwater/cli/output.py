@@ -17,9 +17,20 @@ from rich.table import Table
 from headwater.errors import CheckFailed, Finding, HeadwaterError
 from headwater.model import spell_duration
 
-console = Console(highlight=False, soft_wrap=True)
-problems = Console(stderr=True, highlight=False, soft_wrap=True)
+WIDE = 250
+"""How wide a table may be where nobody looks at it: in a pipe or a file."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=WIDE)
+
+
+console, problems = _console(), _console(stderr=True)
 EPOCH_YEAR = 1970
+LONGEST_CELL = 160
+LONGEST_KEPT = 24
+"""How much of a cell is shown even in a narrow terminal."""
 _COLOURS = {"error": "red", "warning": "yellow"}
 
 
@@ -51,13 +62,17 @@ def print_json(record: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str], *, title: str | None = None) -> None:
-    """Records as a table: numbers to the right, an absent value as a dot."""
+def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Records as a table: numbers to the right, an absent value as a dot; the last column takes what room is left."""
     records = list(records)
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name in columns:
-        numeric = all(isinstance(record[name], int | float | Decimal) for record in records if record[name] is not None)
-        table.add_column(name, justify="right" if numeric and records else "left", overflow="fold")
+        values = [record[name] for record in records if record[name] is not None]
+        numeric = bool(values) and all(isinstance(value, int | float | Decimal) for value in values)
+        room = 0 if name == columns[-1] else min(LONGEST_KEPT, max((len(str(value)) for value in values), default=0))
+        table.add_column(
+            name, justify="right" if numeric else "left", no_wrap=True, overflow="ellipsis", min_width=room
+        )
     for record in records:
         table.add_row(*(show_value(record[name]) for name in columns))
     console.print(table)
@@ -70,12 +85,14 @@ def show_value(value: Any) -> str:
             return "[dim]·[/]"
         case datetime():
             return show_instant(value)
-        case bool() | str() | date() | timedelta():
+        case str():
+            return escape(value[:LONGEST_CELL])
+        case bool() | date() | timedelta():
             return escape(str(value))
         case int():
             return f"{value:,}"
         case bytes():
-            return escape(_text(value)[:120])
+            return escape(_text(value)[:LONGEST_CELL])
         case _:
             return escape(str(value))
 
@@ -106,7 +123,9 @@ def show_finding(finding: Finding, line: str | None = None, to: Console = consol
     """A finding as compilers show them: the place, the reason, the line with a mark below it."""
     colour = _COLOURS[finding.severity]
     place = f"{finding.origin}: " if finding.origin else ""
-    to.print(f"[bold]{escape(place)}[/][{colour}]{finding.severity}[/]: {escape(finding.summary)} [dim]({finding.code()})[/]")
+    to.print(
+        f"[bold]{escape(place)}[/][{colour}]{finding.severity}[/]: {escape(finding.summary)} [dim]({finding.code()})[/]"
+    )
     if line is not None and finding.origin:
         mark = " " * (finding.origin.column - 1)
         to.print(f"    {escape(line.expandtabs(1))}\n    {mark}[{colour}]^[/]")

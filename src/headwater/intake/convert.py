@@ -283,9 +283,15 @@ def _convert_struct(array: pa.Array, kind: pa.DataType, text: bool) -> Converted
 
 
 def _convert_map(array: pa.Array, kind: pa.DataType, text: bool) -> Converted:
-    keys, items = array.flatten().flatten()
-    return assemble_map(array.is_valid(), pc.list_value_length(array), convert(keys, kind.key_type, text=text),
-                        convert(items, kind.item_type, text=text), kind)  # fmt: skip
+    entries = map_as_list(array)
+    keys, items = entries.flatten().flatten()
+    found = convert(keys, kind.key_type, text=text), convert(items, kind.item_type, text=text)
+    return assemble_map(array.is_valid(), pc.list_value_length(entries), *found, kind)
+
+
+def map_as_list(array: pa.Array) -> pa.Array:
+    """The maps as lists of their entries; Arrow's kernels for lists don't take maps."""
+    return array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
 
 
 def assemble_struct(valid: pa.Array, children: Sequence[Converted], kind: pa.DataType) -> Converted:

@@ -6,8 +6,10 @@ An empty field is NULL; an empty field in quotes is an empty string. A field of 
 from __future__ import annotations
 
 import csv
+import io
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +38,23 @@ class Header:
 
     def fields(self, record: str) -> list[str]:
         """The fields of one record."""
-        return next(csv.reader(record.splitlines(keepends=True), delimiter=self.delimiter), [])
+        return _fields(record, self.delimiter)
+
+    def leaves_open(self, record: str) -> bool:
+        """Whether a quoted field starts in the record and doesn't end in it."""
+        reader = csv.reader(io.StringIO(record, newline=""), delimiter=self.delimiter, strict=True)
+        try:
+            deque(reader, maxlen=0)
+        except csv.Error as error:
+            return "unexpected end of data" in str(error)
+        return False
+
+
+def _fields(record: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
+    except csv.Error:  # a field longer than Python's reader takes
+        return record.split(delimiter)
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,8 @@ class CsvOriginals:
 
     def value(self, row: int, name: str) -> Any:
         """The text of the field."""
-        return self.header.fields(self.lines.texts[self.index(row)].as_py())[self.header.names.index(name)]
+        fields = self.header.fields(self.lines.texts[self.index(row)].as_py())
+        return dict(zip(self.header.names, fields, strict=False)).get(name)
 
     def index(self, row: int) -> int:
         """The record's place in its chunk."""
@@ -78,25 +97,29 @@ class CsvLines:
         header = self._header(chunk, where)
         records = _split_where_quotes_are_stray(chunk.data, header, self._table)
         lines, letters = examine(pa.array(records.raw, pa.binary()), where, records.numbers)
-        found = pc.indices_nonzero(lines.present())
+        lines = replace(lines, texts=pc.ascii_rtrim(lines.texts, "\r"))
+        present, odd = lines.present(), _with_odd_quotes(lines.texts)
+        parts = [Part(self._columns(None, header, 0), pa.array([], pa.uint64()))]
+        doubtful = pc.indices_nonzero(pc.and_(present, odd)).to_pylist()
+        found = pc.indices_nonzero(pc.and_not(present, odd))
         texts = lines.texts.take(found)
-        parts = [Part(self._columns(None, header, 0), found.slice(0, 0))]
         for start, stop, table in read_in_pieces(len(texts), lambda a, b: self._table(texts.slice(a, b - a), header)):
             places = found.slice(start, stop - start)
-            if table is not None:
-                parts.append(Part(self._columns(table, header, stop - start), places))
+            if table is None:
+                doubtful += places.to_pylist()
             else:
-                careful, refused = self._one_by_one(lines, places, header)
-                parts += careful
-                letters += refused
-        whole = merge(parts)
+                parts.append(Part(self._columns(table, header, stop - start), places))
+        careful, refused = self._one_by_one(lines, doubtful, header)
+        whole = merge(parts + careful)
+        letters += refused
         yield Batch(whole.columns, CsvOriginals(lines, whole.lines, header), letters)
 
     def _header(self, chunk: Chunk, where: str) -> Header:
         assert isinstance(chunk.data, Records)
         text = chunk.data.header.decode("utf-8", "replace").rstrip("\r")
         delimiter = _DELIMITERS[chunk.format]
-        names = tuple(name.strip() for name in next(csv.reader([text], delimiter=delimiter), []))
+        given = _fields(text, delimiter)
+        names = tuple(name if name in self._layout.names else name.strip() for name in given)
         missing = [name for name in self._layout.needed if name not in names]
         doubled = sorted({name for name in names if names.count(name) > 1})
         if missing or doubled:
@@ -106,12 +129,12 @@ class CsvLines:
     def _table(self, texts: pa.Array, header: Header) -> pa.Table | None:
         """The records as text columns; None if Arrow's reader refuses, or finds more or fewer rows than records."""
         wanted = [name for name in self._layout.names if name in header.names]
-        buffer = join(texts)
+        block = join(texts).to_pybytes() + b"\n"  # without it the reader takes a last empty field for a quoted one
         try:
             table = pa_csv.read_csv(
-                pa.BufferReader(buffer),
+                pa.BufferReader(block),
                 read_options=pa_csv.ReadOptions(
-                    column_names=list(header.names), use_threads=False, block_size=buffer.size + 1
+                    column_names=list(header.names), use_threads=False, block_size=len(block) + 1
                 ),
                 parse_options=pa_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
                 convert_options=pa_csv.ConvertOptions(
@@ -137,21 +160,29 @@ class CsvLines:
                 columns.append(convert(table.column(name), kind, text=True))
         return columns
 
-    def _one_by_one(self, lines: Lines, places: pa.Array, header: Header) -> tuple[list[Part], list[Letter]]:
+    def _one_by_one(self, lines: Lines, places: Sequence[int], header: Header) -> tuple[list[Part], list[Letter]]:
         parts, letters = [], []
-        for at, place in enumerate(places.to_pylist()):
-            table = self._table(lines.texts.slice(place, 1), header)
+        for place in places:
+            record = lines.texts[place].as_py()
+            table = None if header.leaves_open(record) else self._table(lines.texts.slice(place, 1), header)
             if table is None:
-                letters.append(lines.letter(place, UnreadableEvent, _why(header, lines.texts[place].as_py())))
+                letters.append(lines.letter(place, UnreadableEvent, _why(header, record)))
             else:
-                parts.append(Part(self._columns(table, header, 1), places.slice(at, 1)))
+                parts.append(Part(self._columns(table, header, 1), pa.array([place], pa.uint64())))
         return parts, letters
 
 
+def _with_odd_quotes(texts: pa.Array) -> pa.Array:
+    """Records in which Arrow's reader may take the end of the text for the end of a quoted field."""
+    return pc.equal(pc.bit_wise_and(pc.count_substring(texts, '"'), 1), 1).fill_null(False)
+
+
 def _why(header: Header, record: str) -> str:
+    if header.leaves_open(record):
+        return "the record is not CSV: a quote is not closed"
     count, expected = len(header.fields(record)), len(header.names)
     if count == expected:
-        return "the record is not CSV: a quote or a line end is out of place"
+        return "the record is not CSV: a line end is out of place"
     return f"the record has {count} {'field' if count == 1 else 'fields'}, and the header has {expected}"
 
 

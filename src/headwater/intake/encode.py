@@ -30,16 +30,18 @@ def json_lines_of(table: pa.Table) -> bytes:
     if not table.num_rows or not table.num_columns:
         return b"{}\n" * table.num_rows
     members = [_members(field.name, column) for field, column in zip(table.schema, table.columns, strict=True)]
-    inside = pc.binary_join_element_wise(*members, ",", null_handling="skip")
-    lines = pc.binary_join_element_wise(pa.scalar("{"), inside, pa.scalar("}\n"), "")
+    # each member brings its comma along: Arrow's own skipping of NULLs loses rows in which all are NULL
+    lines = pc.binary_join_element_wise(pa.scalar("{"), *members, pa.scalar("}\n"), "")
+    lines = pc.replace_substring(lines, "{,", "{", max_replacements=1)
     whole = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines), "")
     block: bytes = whole[0].as_buffer().to_pybytes()
     return block
 
 
 def _members(name: str, column: pa.ChunkedArray) -> pa.Array:
-    """`"name":value` for each row, NULL where the value is."""
-    return pc.binary_join_element_wise(pa.scalar(f"{json.dumps(name)}:"), _values(column.combine_chunks()), "")
+    """`,"name":value` for each row, nothing where the value is NULL."""
+    prefix = pa.scalar(f",{json.dumps(name, ensure_ascii=False)}:")
+    return pc.binary_join_element_wise(prefix, _values(column.combine_chunks()), "").fill_null("")
 
 
 def _values(column: pa.Array) -> pa.Array:

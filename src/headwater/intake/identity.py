@@ -16,6 +16,7 @@ from hashlib import blake2b
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.intake.convert import map_as_list
 from headwater.intake.layout import Layout
 
 _ABSENT = "\\0"
@@ -75,9 +76,9 @@ def _list_text(column: pa.Array) -> pa.Array:
 
 def _map_text(column: pa.Array) -> pa.Array:
     """The entries in the order of their keys' texts: a map has no order of its own."""
-    keys, items = column.flatten().flatten()
-    entries = iter(joined([keys, items]).to_pylist())
-    sizes = pc.list_value_length(column).to_pylist()
+    listed = map_as_list(column)
+    entries = iter(joined(listed.flatten().flatten()).to_pylist())
+    sizes = pc.list_value_length(listed).to_pylist()
     found = [None if size is None else sorted(next(entries) for _ in range(size)) for size in sizes]
     return _list_text(pa.array(found, pa.list_(pa.string())))
 

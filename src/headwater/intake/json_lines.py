@@ -81,7 +81,8 @@ class JsonLines:
 
     def read(self, block: bytes, where: str, first: int) -> Batch:
         """The rows of a block, and letters for the lines that aren't rows."""
-        lines, letters = examine(split(block), where, first)
+        examined, letters = examine(split(block), where, first)
+        lines = examined.trimmed()
         sound = self._sound(block, lines)
         found = pc.indices_nonzero(sound)
         parts, doubtful = self._fast(lines, found)
@@ -195,7 +196,7 @@ def parse(text: str) -> dict[str, Any]:
     try:
         found = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        reason = error.msg[:1].lower() + error.msg[1:]
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         raise ValueError(f"the line is not JSON: {reason} at character {error.pos + 1}") from None
     if not isinstance(found, dict):
         raise ValueError(f"the line is {_NAMES[type(found)]}, not an object")

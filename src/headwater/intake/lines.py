@@ -6,7 +6,7 @@ Whatever the format, a line is at most `LARGEST_EVENT` bytes and is UTF-8; a bla
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,7 +32,7 @@ _PIECES = 16
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a block. `texts` has them without surrounding blanks, NULL where a line can't be read as text.
+    """The lines of a block. `texts` has them as text, NULL where a line can't be read as text.
 
     `numbers` is the number of each line in its file, or of the first one if the others follow it.
     """
@@ -50,8 +50,12 @@ class Lines:
         """Where the line is: the name of the file and the line's number in it."""
         return f"{self.where}:{self.numbers + line if isinstance(self.numbers, int) else self.numbers[line]}"
 
+    def trimmed(self) -> Lines:
+        """The same lines without the blanks around them."""
+        return replace(self, texts=pc.ascii_trim(self.texts, _BLANKS))
+
     def present(self) -> pa.Array:
-        """Which lines are neither blank nor unreadable."""
+        """Which lines are neither empty nor unreadable."""
         return pc.not_equal(self.texts, "").fill_null(False)
 
 
@@ -79,7 +83,7 @@ def examine(raw: pa.Array, where: str, numbers: int | Sequence[int]) -> tuple[Li
     large = only_where(pc.greater(pc.binary_length(raw), LARGEST_EVENT))
     readable = raw if large is None else pc.if_else(large, pa.scalar(None, pa.binary()), raw)
     decoded = attempt(readable, lambda some: some.cast(pa.string()), pa.string())
-    lines = Lines(raw, pc.ascii_trim(decoded.values, _BLANKS), where, numbers)
+    lines = Lines(raw, decoded.values, where, numbers)
     letters = [lines.letter(at, EventTooLarge, _TOO_LARGE) for at in _true(large)]
     letters += [lines.letter(at, UnreadableEvent, "the line is not UTF-8") for at in _true(decoded.bad)]
     return lines, letters

@@ -235,8 +235,12 @@ def _pairs(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _key(key: Any, kind: pa.DataType) -> Any:
-    """JSON spells every key as a string; for a numeric key type it stands for the number."""
-    return Number(key) if type(key) is str and _takes_numbers(kind) else key
+    """JSON spells every key as a string; for a numeric or boolean key type it stands for the value."""
+    if type(key) is not str:
+        return key
+    if pa.types.is_boolean(kind):
+        return {"true": True, "false": False}.get(key, key)
+    return Number(key) if _takes_numbers(kind) else key
 
 
 def as_mapping(row: Any) -> Mapping[str, Any]:

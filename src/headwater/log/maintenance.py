@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from deltalake import DeltaTable, PostCommitHookProperties, WriterProperties
 
 from headwater.log.datafile import ROW_GROUP
 from headwater.log.journal import Proposal, milliseconds
-from headwater.log.read import seek
 from headwater.log.topic import TopicLog
 
 _logger = logging.getLogger("headwater.log")
@@ -97,13 +96,12 @@ def clean(log: TopicLog) -> int:
     return len(deleted)
 
 
-def trim(log: TopicLog, before: int | datetime) -> int:
-    """Let go of rows from before a commit or an arrival: the explicit retention. Returns how many rows went.
+def trim(log: TopicLog, before: int) -> int:
+    """Let go of rows from before a commit: the explicit retention. Returns how many rows went.
 
     Whole files go; a file that also has later rows stays until all of its rows are old enough.
     """
-    first = before if isinstance(before, int) else seek(log, before)
-    old = [file for file in log.snapshot().files.values() if file.commits[1] < first]
+    old = [file for file in log.snapshot().files.values() if file.commits[1] < before]
     if old:
         at = milliseconds(log.now())
         removed = [{"remove": {"path": f.path, "deletionTimestamp": at, "dataChange": True}} for f in old]

@@ -1,4 +1,6 @@
-"""From what is declared to what can be executed: `check` gives a plan, a checked graph of typed stages, and every finding."""
+"""From what is declared to what can be executed: `check` gives a plan, a checked graph of typed stages, and every
+finding.
+"""
 
 from headwater.plan.check import check
 from headwater.plan.data import as_dict, view_as_dict
@@ -9,6 +11,6 @@ from headwater.plan.planned import Execution, Key, Plan, PlannedView
 from headwater.plan.stages import Ancestor, Field, Role, Stage
 
 __all__ = [
-    "Ancestor", "Edge", "Execution", "Field", "Graph", "Key", "Plan", "PlannedView", "Role", "Stage", "as_dict", "check",
-    "describe", "describe_view", "lineage", "reaches", "reads", "view_as_dict",
+    "Ancestor", "Edge", "Execution", "Field", "Graph", "Key", "Plan", "PlannedView", "Role", "Stage", "as_dict",
+    "check", "describe", "describe_view", "lineage", "reaches", "reads", "view_as_dict",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Aggregation: GROUP BY, aggregate calls and HAVING become the stage Aggregate and expressions over its columns.
 
 Every aggregate call and every grouping expression is *lifted* out of the SELECT into a column of the Aggregate;
-`sum(amount) / count(*) AS mean` becomes two calls and the quotient of their columns. What remains must not name a column
-of the input: such a column has many values in one group.
+`sum(amount) / count(*) AS mean` becomes two calls and the quotient of their columns. What remains must not name a
+column of the input: such a column has many values in one group.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from headwater.errors import (
     WindowRefused,
 )
 from headwater.plan.bind import Aliases, bind
+from headwater.plan.calls import call_of, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.expression import ancestors_of, call_of, expression, is_aggregate, text
+from headwater.plan.expression import ancestors_of, expression, stability_of, text
+from headwater.plan.functions import Stability
 from headwater.plan.item import Item, unique_name
 from headwater.plan.positions import columns_of, place
 from headwater.plan.scope import Scope
 from headwater.plan.stages import Aggregate, Call, Field, Named, Role, Stage
 
-_GROUPING_SETS = ("rollup", "cube", "grouping_sets")
+_GROUPING_SETS: dict[type[exp.Expr], str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
 
 
 @dataclass
@@ -65,32 +67,47 @@ class _Lifting:
         spelled = text(node)
         if spelled not in self.calls:
             found = call_of(node)
-            self._check_stability(node, found.name, found.stability)
+            name_of_call = found.info.name if found else "call"
+            self._check_nesting(node)
+            stability = self._check_stability(node, name_of_call)
             taken = {named.name for named in self.keys.values()} | {call.name for call in self.calls.values()}
-            chosen = unique_name(name or found.name, taken)
+            chosen = unique_name(name or name_of_call, taken)
             typed = expression(self.context, node, self.stage)
-            self.calls[spelled] = Call(chosen, found.name, typed, found.stability)
+            self.calls[spelled] = Call(chosen, name_of_call, typed, stability)
         return self.calls[spelled]
 
-    def _check_stability(self, node: exp.Expr, name: str, stability: str) -> None:
-        if stability == "refused":
+    def _check_nesting(self, node: exp.Expr) -> None:
+        own = unwrapped(node)
+        inner = next((found for found in own.walk() if found is not own and is_aggregate(found)), None)
+        if inner is not None:
+            self.context.refuse(
+                QueryRefused,
+                "aggregates an aggregate",
+                inner,
+                hint="Aggregate in a subquery or a view of its own, and aggregate its rows.",
+            )
+
+    def _check_stability(self, node: exp.Expr, name: str) -> Stability:
+        stability, reason = stability_of(node, self.stage)
+        if stability is Stability.REFUSED:
             self.context.refuse(
                 OrderDependent,
                 f'aggregates with "{name}", whose value depends on the order of the rows',
                 node,
-                detail="Live, restarted and replayed runs see the rows of a group in different orders.",
-                hint="Use an aggregate that orders by itself, like min_by(value, at) or max_by(value, at).",
+                detail=f"Executions see the rows of a group in different orders: {reason}.",
+                hint="Use an aggregate whose value follows from the rows, like max_by(value, at).",
                 function=name,
             )
-        elif stability in ("approximate", "floating"):
+        elif stability is Stability.APPROXIMATE:
             self.context.refuse(
                 ApproximateValue,
                 f'aggregates with "{name}", whose value may differ between executions',
                 node,
-                detail=_REASONS[stability],
-                hint=_REMEDIES[stability],
+                detail=f"What may differ: {reason}." if reason else None,
+                hint="Keep it if an estimate is enough, or cast to DECIMAL for an exact sum.",
                 function=name,
             )
+        return stability
 
     def _refuse_ungrouped(self, node: exp.Column) -> None:
         self.context.refuse(
@@ -100,16 +117,6 @@ class _Lifting:
             hint=f"Add it to GROUP BY, or say which value of the group is meant, like max({node.name}).",
             column_name=node.name,
         )
-
-
-_REASONS = {
-    "approximate": "It is a sketch: executions agree within its stated bound, not to the bit.",
-    "floating": "Sums of floating-point numbers depend on their order in the last digits.",
-}
-_REMEDIES = {
-    "approximate": "Keep it if an estimate is enough; verify compares it within its bound.",
-    "floating": "Cast to DECIMAL for an exact value; verify compares doubles within a tolerance.",
-}
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ def group(context: Context, select: exp.Select, scope: Scope, items: list[Item],
     shown = lifting.lift(qualify) if qualify is not None else None
     stage = _stage(lifting, select.args.get("group") or select)
     if having is not None:
-        stage = replace(stage, having=expression(context, having, stage))
+        stage = replace(stage, having=expression(context, having, stage, clause="HAVING"))
     _check_window(context, select, stage)
     return Grouped(stage, lifted, shown)
 
@@ -158,26 +165,23 @@ def _group_nodes(
         return []
     if clause.args.get("all"):
         return [item.node for item in items if not _has_aggregate(item.node)]
-    sets = next((name for name in _GROUPING_SETS if clause.args.get(name)), None)
-    sets = sets or next(
-        (
-            type(node).__name__.lower()
-            for node in clause.expressions
-            if type(node).__name__.lower() in ("rollup", "cube", "groupingsets")
-        ),
-        None,
-    )
-    if sets:
-        context.refuse(
-            NotSupportedYet,
-            f"groups by {sets.replace('_', ' ').upper()}, which has no executor in this version",
-            clause,
-            hint="Write one view per set of columns.",
-        )
-    plain = [
-        node for node in clause.expressions if type(node).__name__.lower() not in ("rollup", "cube", "groupingsets")
-    ]
-    return [_group_node(context, node, scope, items, aliases) for node in plain]
+    for node in clause.walk():
+        if type(node) in _GROUPING_SETS:
+            context.refuse(
+                NotSupportedYet,
+                f"groups by {_GROUPING_SETS[type(node)]}, which has no executor in this version",
+                clause,
+                hint="Write one view per set of columns.",
+            )
+    nodes = [part for node in clause.expressions for part in _columns_of_set(node)]
+    return [_group_node(context, node, scope, items, aliases) for node in nodes]
+
+
+def _columns_of_set(node: exp.Expr) -> list[exp.Expr]:
+    """The columns of a grouping set, as if they were grouped by as they are."""
+    if type(node) in _GROUPING_SETS or isinstance(node, exp.Tuple):
+        return [part for inner in node.expressions for part in _columns_of_set(inner)]
+    return [node]
 
 
 def _group_node(context: Context, node: exp.Expr, scope: Scope, items: list[Item], aliases: Aliases) -> exp.Expr:

@@ -1,8 +1,8 @@
 """Binding: every column that an expression names is replaced by the column of a stage that it stands for.
 
-A bound expression names columns of one stage, unqualified; in the condition of a join it names `l.column` and `r.column`.
-Calls of the project's own functions are replaced by their bodies. Places are kept, so that a finding about a bound
-expression still points at what the author wrote.
+A bound expression names columns of one stage, unqualified; in the condition of a join it names `l.column` and
+`r.column`. Calls of the project's own functions are replaced by their bodies. Places are kept, so that a finding about
+a bound expression still points at what the author wrote.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Names:
     nearest: bool = False
 
     def find(self, parts: list[str]) -> tuple[list[tuple[str, Field]], list[str]]:
-        """The columns that a dotted name can stand for, each with its qualifier, and the fields of a struct behind it."""
+        """The columns that a dotted name can stand for, each with its qualifier, and the struct's fields behind it."""
         readings = [(parts[1], parts[0], parts[2:])] if len(parts) > 1 else []
         for name, source, fields in (*readings, (parts[0], None, parts[1:])):
             found = [(side, one) for side, scope in self.scopes.items() for one in scope.find(name, source)]

@@ -2,8 +2,8 @@
 
 Every comparison between times is a *linear* inequality: a sum of time columns, each counted +1 or −1, and a constant
 duration. `b.at BETWEEN a.at AND a.at + INTERVAL '1' HOUR`, `a.at >= b.at - INTERVAL '1' HOUR AND a.at <= b.at` and
-`b.at - a.at <= INTERVAL '1' HOUR` all come down to bounds of `r.at − l.at`, so that every spelling of a bound is the same
-bound.
+`b.at - a.at <= INTERVAL '1' HOUR` all come down to bounds of `r.at − l.at`, so that every spelling of a bound is the
+same bound.
 
 Conditions here are bound: the columns of the left side are written `l.column`, those of the right side `r.column`.
 """

@@ -1,12 +1,12 @@
 """The checklist is the compiler: `check` turns a project into a plan, and finds every reason not to run it at once.
 
-It never raises for what it finds. Views are lowered in the order of the graph; one with findings is planned as far as it can
-be, so that the views that read it are checked too.
+It never raises for what it finds. Views are lowered in the order of the graph; one with findings is planned as far as
+it can be, so that the views that read it are checked too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -26,10 +26,10 @@ from headwater.plan.catalog import read_view, scan_topic
 from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
 from headwater.plan.execution import execution
-from headwater.plan.expression import check_function
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.key import key_of
 from headwater.plan.lower import lower
+from headwater.plan.own_function import check_functions
 from headwater.plan.planned import Plan, PlannedView
 from headwater.plan.prune import prune
 from headwater.plan.python import apply
@@ -58,6 +58,7 @@ class _Check:
     trees: dict[int, exp.Query] = field(default_factory=dict)
     lowered: dict[str, Relation] = field(default_factory=dict)
     planned: dict[str, PlannedView] = field(default_factory=dict)
+    functions: Mapping[str, model.Function] = field(default_factory=dict)
 
     def plan(self) -> Plan:
         """Check everything."""
@@ -66,9 +67,7 @@ class _Check:
         self._parse()
         graph = self._graph()
         self._check_cycles(graph)
-        functions_of_project = {found.name.lower(): found for found in self.project.functions}
-        for function in self.project.functions:
-            check_function(function, functions_of_project, self.findings)
+        self.functions = check_functions(self.project, self.findings)
         order = {name: place for place, name in enumerate(graph.order())}
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
             self._plan(view, graph)
@@ -164,8 +163,7 @@ class _Check:
     def _context(self, view: model.View) -> Context:
         query = view.query if isinstance(view.query, model.SqlQuery) else model.SqlQuery("")
         names = tuple(item.name for item in self.project.declarations if not isinstance(item, model.Function))
-        known = {function.name.lower(): function for function in self.project.functions}
-        return Context(view, query, self._relation, names, known, self.findings)
+        return Context(view, query, self._relation, names, self.functions, self.findings, self.trees.get(id(view)))
 
     def _relation(self, name: str) -> Relation | None:
         found = self._find(name)

@@ -1,8 +1,8 @@
 """The context in which a query is lowered: whose query it is, what it may read, and where findings are gathered.
 
-A *finding* never stops the work: whoever meets one reports it and goes on with the best guess, so that a check shows all
-of them at once. A relation that is not fully known (`complete` is false) takes any column, so that one unknown name
-doesn't make a finding out of every column behind it.
+A *finding* never stops the work: whoever meets one reports it and goes on with the best guess, so that a check shows
+all of them at once. A relation that is not fully known (`complete` is false) takes any column, so that one unknown
+name doesn't make a finding out of every column behind it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Context:
     names: tuple[str, ...]
     functions: Mapping[str, model.Function]
     findings: list[Finding]
+    tree: exp.Query | None = None
     ctes: Mapping[str, Relation] = field(default_factory=dict)
 
     def refuse(self, kind: type[Finding], what: str, at: exp.Expr | None, **more: Any) -> None:
@@ -47,6 +48,12 @@ class Context:
     def origin(self, at: exp.Expr | None) -> Origin | None:
         """Where in the author's file a node was written."""
         return sql.origin_of(at, self.query) if at is not None else self.view.origin
+
+    def output_origin(self, name: str) -> Origin | None:
+        """Where the author wrote an output column of the view; the query itself, for one that `*` stands for."""
+        items = self.tree.selects if self.tree is not None else []
+        found = (item for item in items if item.alias_or_name.lower() == name.lower())
+        return self.origin(next(found, self.tree))
 
     def with_cte(self, name: str, relation: Relation) -> Context:
         """The same context with one more common table expression."""

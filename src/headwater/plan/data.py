@@ -1,4 +1,4 @@
-"""Plans as plain data: dictionaries, lists, texts and numbers, with stable names, ready for JSON and for a fingerprint."""
+"""Plans as plain data with stable names: dictionaries, lists, texts and numbers, for JSON and for a fingerprint."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from headwater.plan.stages import (
     Assign,
     Deduplicate,
     Expand,
+    Expression,
     Filter,
     Join,
     Over,
@@ -101,10 +102,7 @@ def _(stage: Assign) -> str:
 
 @line.register
 def _(stage: Join) -> str:
-    parts = [
-        f"l.{left} = r.{right}" if left.is_column and right.is_column else f"{left} = {right}"
-        for left, right in stage.equal
-    ]
+    parts = [f"{_qualified('l', left)} = {_qualified('r', right)}" for left, right in stage.equal]
     text = f"Join {stage.kind}{' on ' + ' and '.join(parts) if parts else ''}"
     if stage.bound is not None:
         text += f" within {stage.bound}"
@@ -147,6 +145,10 @@ def _(stage: TopN) -> str:
 @line.register
 def _(stage: Apply) -> str:
     return f"Apply {stage.module}.{stage.function}"
+
+
+def _qualified(side: str, expression: Expression) -> str:
+    return f"{side}.{expression}" if expression.is_column else f"{side}: {expression}"
 
 
 def _list(parts: Iterable[object]) -> str:

@@ -1,11 +1,11 @@
 """Executions: how a view can be kept up to date, and what it can emit.
 
-*live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows of a
-batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark. *inline* is a
-view without a store, whose stages are taken in by whoever reads it.
+*live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
+of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark.
+*inline* is a view without a store, whose stages are taken in by whoever reads it.
 
-`emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no changes
-of sessions and outer joins, so that these are emitted when final, unless they can be settled.
+`emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
+changes of sessions and outer joins, so that these are emitted when final, unless they can be settled.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from headwater.plan.stages import (
 from headwater.plan.state import ends, horizon, is_by_identity, reach
 
 _OUTER = ("left", "right", "full")
+_NOUNS: dict[type[Stage], str] = {Aggregate: "aggregate", Join: "join", Deduplicate: "deduplication"}
 _LIVE_WINDOW_JOINS = ("inner", "left", "semi")
 
 
@@ -167,7 +168,7 @@ def _append_only(root: Stage) -> Iterator[str]:
 def _why_live(root: Stage) -> str:
     if is_stateless(root):
         return "every row is computed from one row"
-    names = [type(stage).__name__.lower() for stage in root.walk() if not isinstance(stage, STATELESS)]
+    names = [_NOUNS[type(stage)] for stage in root.walk() if not isinstance(stage, STATELESS)]
     return f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
 
 

@@ -1,118 +1,133 @@
-"""TEMPORARY typer adapter."""
+"""Typed expressions: a bound tree becomes Spark SQL with a type, the columns it reads, and what speaks against it.
+
+Types are derived from the types of the columns of a stage; functions are checked for being known and pure.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
-from sqlglot.optimizer.annotate_types import annotate_types
 
 from headwater import sql
-from headwater.errors import *
-from headwater.plan import functions
+from headwater.errors import ImpureFunction
+from headwater.plan.calls import call_of, calls_in, impure_detail, unwrapped
+from headwater.plan.context import Context
+from headwater.plan.functions import Stability
 from headwater.plan.positions import columns_of
-from headwater.plan.stages import Expression
+from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
+from headwater.plan.stages import Ancestor, Expression, Field, Stage
+from headwater.plan.typing.coercion import common
+from headwater.plan.typing.expression import Columns, Typer
 
-WRAP = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+_NEVER_NULL = {"count", "count_if", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
+Find = Callable[[exp.Column], Field | None]
 
 
-def text(node):
+class _Stages:
+    """The environment in which bound expressions are typed: the columns of one stage, or of the two sides of a join."""
+
+    def __init__(self, find: Find) -> None:
+        self.find = find
+
+    def column(self, node: exp.Column) -> SparkType | None:
+        """The type of a column."""
+        field = self.find(node)
+        return from_arrow(field.type) if field is not None else None
+
+    def star(self, _node: exp.Expr) -> Columns:
+        """Stars are expanded before an expression is typed."""
+        return ()
+
+    def query(self, _node: exp.Query) -> Columns:
+        """Subqueries are refused before an expression is typed."""
+        return ()
+
+
+def text(node: exp.Expr) -> str:
+    """The expression in Spark SQL, in its one spelling."""
     return sql.spell(node)
 
 
-def unwrapped(node):
-    while isinstance(node, WRAP):
-        node = node.this
-    return node
+def expression(context: Context, node: exp.Expr, stage: Stage, clause: str | None = None) -> Expression:
+    """A bound expression over a stage. With `clause` (WHERE, ON, …) it is a condition, and must be BOOLEAN."""
+    return _typed(context, node, lambda column: stage.column(column.name), clause)
 
 
-@dataclass
-class CallInfo:
-    name: str
-    stability: str
+def pair_expression(context: Context, node: exp.Expr, left: Stage, right: Stage) -> Expression:
+    """A bound condition over both sides of a join."""
+    return _typed(context, node, lambda column: (left if column.table == "l" else right).column(column.name), "ON")
 
 
-def name_of(node):
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower()
-    m = re.match(r"(\w+)\(", node.sql(dialect=sql.Headwater))
-    return m[1].lower() if m else None
+def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> Expression:
+    root = exp.Paren(this=node.copy())
+    typer = Typer(_Stages(find), sql.Headwater)
+    kind = typer.type(root.this)
+    if clause is not None:
+        typer.problems.clear()
+        typer.condition(root.this, clause)
+    for problem in typer.problems:
+        found = {"detail": problem.detail, "hint": problem.hint, **problem.fields}
+        context.refuse(problem.kind, problem.summary, problem.node, **found)
+    check_purity(context, root)
+    reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
+    return Expression(text(root.this), to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
 
 
-def call_of(node):
-    n = name_of(unwrapped(node)) or "call"
-    info = functions.find(n)
-    return CallInfo(n, str(info.stability([])) if info else "exact")
+def check_purity(context: Context, root: exp.Expr) -> None:
+    """Report calls whose value depends on when or where they run."""
+    for call in calls_in(root):
+        impurity = call.info.impurity
+        if impurity is not None and not call.is_pure:
+            context.refuse(
+                ImpureFunction,
+                f'calls "{call.info.name}", which is not a pure function',
+                call.node,
+                detail=impure_detail(call),
+                hint=impurity.hint or "Use the event time, _arrived_at, or another column of the event.",
+                function=call.info.name,
+            )
 
 
-def is_aggregate(node):
-    inner = unwrapped(node)
-    p = node.parent
-    c = node
-    while isinstance(p, WRAP) and p.this is c:
-        c, p = p, p.parent
-    if isinstance(p, exp.Window) and p.this is c:
-        return False
-    if not isinstance(inner, exp.Func) or isinstance(inner, (exp.Connector, exp.Binary)):
-        return False
-    n = name_of(inner)
-    info = functions.find(n) if n else None
-    return bool(info and info.kind == "aggregate")
+def _is_nullable(node: exp.Expr, find: Find) -> bool:
+    node = unwrapped(node.this if isinstance(node, exp.Window) else node).unnest()
+    if isinstance(node, exp.Column):
+        field = find(node)
+        return field is None or field.nullable
+    call = call_of(node)
+    if call is not None and call.info.name == "coalesce":
+        return all(_is_nullable(argument, find) for argument in call.arguments)
+    constant = isinstance(node, exp.Literal | exp.Boolean)
+    return not constant and not (call is not None and call.info.name in _NEVER_NULL)
 
 
-def _types(node, find):
-    for c in columns_of(exp.Paren(this=node)):
-        f = find(c)
-        c.type = sql.sqlglot_type(f.type) if f is not None else exp.DataType(this=exp.DType.NULL)
+def stability_of(node: exp.Expr, stage: Stage) -> tuple[Stability, str | None]:
+    """What re-batching does to the value of an aggregate call, and why."""
+    call = call_of(node)
+    if call is None:
+        return Stability.EXACT, None
+    typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
+    kinds = [typer.type(argument.copy()) for argument in call.arguments if not isinstance(argument, exp.Lambda)]
+    return call.info.explain_stability(kinds, call.distinct)
 
 
-def _expr(context, node, find):
-    node = node.copy()
-    root = exp.Paren(this=node)
-    _types(root.this, find)
-    try:
-        t = annotate_types(root.copy(), dialect=sql.Headwater).this.type
-        ty = sql.arrow_type(t) if t else pa.null()
-    except Exception:
-        ty = pa.null()
-    cols = list(columns_of(root))
-    reads = tuple(sorted({(c.table + "." if c.table else "") + c.name for c in cols}))
-    for n in root.walk():
-        if isinstance(n, exp.Func) and not isinstance(n, (exp.Connector, exp.Binary, exp.Cast)):
-            nm = name_of(n)
-            i = functions.find(nm) if nm else None
-            if nm and not i:
-                context.refuse(UnknownFunction, f'calls an unknown function "{nm}"', n)
-            elif i and not i.pure:
-                context.refuse(ImpureFunction, f'calls "{nm}"', n)
-    return Expression(text(root.this), ty, True, reads)
+def generated_types(node: exp.Expr, stage: Stage) -> list[pa.DataType]:
+    """The types of the columns that a generator gives."""
+    copy = exp.Paren(this=node.copy()).this
+    typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
+    kind = typer.type(copy)
+    found = next(iter(typer.generated.values()), None)
+    return [to_arrow(part) for part in found.parts] if found is not None else [to_arrow(kind)]
 
 
-def expression(context, node, stage, wanted=None):
-    return _expr(context, node, lambda c: stage.column(c.name))
+def ancestors_of(expression: Expression, stage: Stage) -> frozenset[Ancestor]:
+    """The columns of topics that an expression over a stage derives from."""
+    fields = (stage.column(name) for name in expression.reads)
+    return frozenset(ancestor for field in fields if field is not None for ancestor in field.ancestors)
 
 
-def pair_expression(context, node, l, r):
-    return _expr(context, node, lambda c: (l if c.table == "l" else r).column(c.name))
-
-
-def ancestors_of(e, stage):
-    return frozenset(a for n in e.reads for a in (stage.column(n).ancestors if stage.column(n) else ()))
-
-
-def common_type(a, b):
-    return a if a == b else None
-
-
-def check_function(f, fs, findings):
-    pass
-
-
-def is_generator(node):
-    return isinstance(node, (exp.Explode, exp.Posexplode))
-
-
-def generated_types(node, below):
-    return [pa.null()]
+def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+    """The type that columns of these types have in common, None if they have none."""
+    found = common([from_arrow(kind) for kind in kinds])
+    return None if found is None or found == UNKNOWN else to_arrow(found)

@@ -1,7 +1,7 @@
 """Functions of the project's own: a call is replaced by the function's body.
 
-Stages then name functions of Spark alone. Arguments are cast to the declared types of the parameters and the body to the
-declared type of the result, so that a call means the same wherever it stands.
+Stages then name functions of Spark alone. Arguments are cast to the declared types of the parameters and the body to
+the declared type of the result, so that a call means the same wherever it stands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Joins: two relations become one, and something must bound how long a row waits for its partner.
 
 That something is a time bound in the condition (an *interval join*), equality of the windows of both sides (a *window
-join*), or `FOR SYSTEM_TIME AS OF`, which asks a versioned table for its row at the time of the other side's row (an *as-of
-join*). Behind a join, the columns of both sides live in one stage: a name that both have gets its source before it.
+join*), or `FOR SYSTEM_TIME AS OF`, which asks a versioned table for its row at the time of the other side's row (an
+*as-of join*). Behind a join, the columns of both sides live in one stage: a name that both have gets its source before
+it.
 """
 
 from __future__ import annotations
@@ -72,11 +73,9 @@ def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
     if node is None:
         return []
     node = node.unnest()
-    return (
-        [part for side in (node.this, node.expression) for part in conjuncts_of(side)]
-        if isinstance(node, exp.And)
-        else [node]
-    )
+    if isinstance(node, exp.And):
+        return [*conjuncts_of(node.this), *conjuncts_of(node.expression)]
+    return [node]
 
 
 def kind_of(context: Context, node: exp.Join) -> JoinKind:
@@ -263,9 +262,7 @@ def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
 def _refuse_unversioned(context: Context, table: Scope, other: Scope, at: exp.Expr) -> None:
     scan = next(found for found in _scans(table.stage) if found.kind == "table")
     hint = f"Write {scan.relation} FOR SYSTEM_TIME AS OF {_time_of(other)}"
-    hint += (
-        "." if scan.watermarked else f", and declare WATERMARK FOR … in table {scan.relation} so that it has versions."
-    )
+    hint += "." if scan.watermarked else ", and declare WATERMARK FOR … in the table so that it has versions."
     context.refuse(
         UnversionedJoin,
         f'joins table "{scan.relation}" as it happens to be when a row is processed',
@@ -304,12 +301,16 @@ def _refuse_unbounded(context: Context, left: Scope, right: Scope, found: list[D
     detail = "Every row would wait for ever for a partner that may still come."
     if half is not None:
         missing = "upper" if half.upper is None else "lower"
-        detail = f"The condition bounds {right.spell(half.right)} − {left.spell(half.left)} on one side only; the {missing} bound is missing."
+        between = f"{right.spell(half.right)} − {left.spell(half.left)}"
+        detail = f"The condition bounds {between} on one side only; the {missing} bound is missing."
     if any(isinstance(stage, Assign) for side in (left, right) for stage in side.stage.walk()):
         hint = "Join on window_start and window_end of the same window, or add a time bound."
     else:
         one, other = _time_of(left), _time_of(right)
-        hint = f"Add a time bound, like AND {other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR."
+        bound = f"{other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR"
+        hint = f"Add a time bound, like AND {bound}."
+        if isinstance(at, exp.In):
+            hint = f"Write EXISTS (SELECT 1 FROM … WHERE … AND {bound})."
     what = f"joins {_named(left.stage)} and {_named(right.stage)} without a bound in time"
     context.refuse(UnboundedJoin, what, at, detail=detail, hint=hint)
 
@@ -323,8 +324,7 @@ def _as_of(context: Context, left: Scope, right: Scope, instant: exp.Expr | None
     if right.complete and not (is_table(right.stage) and all(scan.watermarked for scan in scans)):
         _refuse_as_of(context, right.stage, at)
     elif left.complete and (time is None or time.role is None or time.role is Role.ARRIVAL_TIME):
-        times = [field.name for field in left.stage.with_role(Role.EVENT_TIME, Role.WINDOW_TIME, Role.WINDOW_END)]
-        hint = f"Write FOR SYSTEM_TIME AS OF {times[0]}." if times else None
+        hint = f"Write FOR SYSTEM_TIME AS OF {_time_of(left)}."
         context.refuse(QueryRefused, "asks for a table as of something that is not the event time", instant, hint=hint)
     return AsOf(time.name if time else "")
 

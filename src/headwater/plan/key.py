@@ -1,13 +1,13 @@
 """Keys: what tells the rows of a view apart in a store.
 
-A view's key is the one it declares, or the columns that it groups, ranks or deduplicates by, or else the identity of the
-rows that it is made of. A key that isn't shown in the output can't be kept: two rows of the store would look the same.
+A view's key is the one it declares, or the columns that it groups, ranks or deduplicates by, or else the identity of
+the rows that it is made of. A key that isn't shown in the output can't be kept: two rows of the store would look the
+same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from headwater import model
 from headwater.plan.planned import Key
@@ -98,12 +98,10 @@ def _shown(grouped: tuple[tuple[Field, ...], Origins]) -> tuple[Key, tuple[str, 
 
 def _follows(field: Field, fields: tuple[Field, ...], origins: Origins) -> bool:
     """Whether a bound of a window follows from another bound of it that is shown."""
-    kind: Literal["start", "end"] | None = None
-    if field.role is not None and field.role.bounds_window:
-        kind = "start" if isinstance(field.window, model.Tumble | model.Hop) else "end"
-    roles = (
-        (Role.WINDOW_END, Role.WINDOW_TIME) if kind == "end" else (Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
-    )
-    return kind is not None and any(
+    if field.role is None or not field.role.bounds_window:
+        return False
+    by_start = isinstance(field.window, model.Tumble | model.Hop)
+    roles = (Role.WINDOW_END, Role.WINDOW_TIME, *([Role.WINDOW_START] if by_start else []))
+    return any(
         other.role in roles and other.window == field.window and origins[other.name] is not None for other in fields
     )

@@ -1,7 +1,7 @@
 """Lineage: which columns of topics a view's columns derive from, and which views a column of a topic reaches.
 
-A value *derives from* the columns that its expression names, through every stage and every view below. A view *reads* more
-than that: the columns of its filters, its keys and its joins decide which rows there are.
+A value *derives from* the columns that its expression names, through every stage and every view below. A view *reads*
+more than that: the columns of its filters, its keys and its joins decide which rows there are.
 """
 
 from __future__ import annotations

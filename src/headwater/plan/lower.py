@@ -1,7 +1,8 @@
 """Lowering: a query becomes stages.
 
 One SELECT is lowered in the order in which SQL gives it meaning: FROM and JOIN, WHERE, GROUP BY and HAVING, window
-functions, QUALIFY, the output columns, DISTINCT. Common table expressions and subqueries are lowered where they are read.
+functions, QUALIFY, the output columns, DISTINCT. Common table expressions and subqueries are lowered where they are
+read.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from headwater import sql
 from headwater.errors import NotSupportedYet, Origin, QueryRefused, UnnamedColumn
 from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
+from headwater.plan.calls import is_aggregate, is_generator
 from headwater.plan.context import Context, Relation, did_you_mean
-from headwater.plan.expression import expression, is_aggregate, is_generator
+from headwater.plan.expression import expression
 from headwater.plan.item import Item
 from headwater.plan.join import conjuncts_of, join
 from headwater.plan.over import ordering, over
@@ -56,6 +58,8 @@ def _cte(context: Context, cte: exp.CTE) -> Relation:
 def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str]) -> Relation:
     """The relation with other names for its columns, in order."""
     fields = relation.stage.visible
+    if not relation.complete:
+        return relation
     if len(names) != len(fields):
         context.refuse(QueryRefused, f"names {len(names)} of {len(fields)} columns in an alias", at)
         return replace(relation, complete=False)
@@ -147,6 +151,8 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         context.refuse(QueryRefused, "reads nothing", select, hint=hint)
         return None
     scope = Scope.of(*_item(context, clause.this))
+    if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
+        scope = replace(scope, sources=tuple(replace(found, complete=False) for found in scope.sources))
     where = conjuncts_of(select.args["where"].this) if select.args.get("where") else []
     for node in select.args.get("joins") or ():
         scope, where = _join(context, node, scope, where)
@@ -212,8 +218,10 @@ def filtered(context: Context, stage: Stage, conditions: list[exp.Expr]) -> Stag
         stage = ranked or stage
     if not rest:
         return stage
-    whole = exp.and_(*(part.copy() for part in rest), wrap=False) if len(rest) > 1 else rest[0]
-    return Filter(stage.columns, stage, expression(context, whole, stage), origin=context.origin(rest[0]))
+    whole = exp.and_(*(part.copy() for part in rest)) if len(rest) > 1 else rest[0]
+    return Filter(
+        stage.columns, stage, expression(context, whole, stage, clause="WHERE"), origin=context.origin(rest[0])
+    )
 
 
 # The output columns

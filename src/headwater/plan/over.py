@@ -1,7 +1,7 @@
 """Window functions: every `function(…) OVER (…)` of a SELECT becomes a column of the stage Over.
 
-A *frame* is the rows around a row that a function looks at. RANGE frames with intervals, ordered by event time, say how far
-back in time a row can matter; other frames don't.
+A *frame* is the rows around a row that a function looks at. RANGE frames with intervals, ordered by event time, say
+how far back in time a row can matter; other frames don't.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from sqlglot import exp
 
 from headwater import sql
 from headwater.errors import OrderDependent, Origin, QueryRefused
+from headwater.plan.calls import call_of
 from headwater.plan.context import Context
-from headwater.plan.expression import ancestors_of, call_of, expression, text, unwrapped
+from headwater.plan.expression import ancestors_of, expression, text
 from headwater.plan.item import Item, unique_name
 from headwater.plan.stages import Field, Frame, Ordering, Over, OverCall, Stage
 
@@ -70,7 +71,8 @@ class _Lifting:
         spelled = text(window)
         if spelled not in self.calls:
             self.origin = self.origin or self.context.origin(window)
-            function = call_of(unwrapped(window.this)).name
+            found = call_of(window.this)
+            function = found.info.name if found else "call"
             self._check_order(window, function)
             taken = {field.name for field in self.below.columns} | {call.name for call in self.calls.values()}
             self.calls[spelled] = OverCall(

@@ -68,7 +68,7 @@ class PlannedView:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The topics, tables and views whose rows it reads, in order of their names; inlined views count as their inputs."""
+        """The topics and views whose rows it reads, by name; in place of an inlined view, what that one reads."""
         return tuple(sorted({scan.relation for scan in self.scans}))
 
     @property

@@ -1,7 +1,7 @@
 """Pruning: from the rows of a view down to its scans, only the columns that something uses are kept.
 
-A scan then names exactly the columns that the source has to read (beside the event time and what identifies a row, which
-an executor adds itself), and a projection that changes nothing disappears.
+A scan then names exactly the columns that the source has to read (beside the event time and what identifies a row,
+which an executor adds itself), and a projection that changes nothing disappears.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _(stage: Project, needed: set[str]) -> Stage:
     below = _prune(stage.input, _reads(named.expression for named in kept))
     columns = _only(stage.columns, needed)
     unchanged = all(named.expression.sql == spell_name(named.name) for named in kept)
-    if unchanged and [field.name for field in below.columns] == [field.name for field in columns]:
+    shown = not any(field.hidden for field in below.columns)
+    if unchanged and shown and [field.name for field in below.columns] == [field.name for field in columns]:
         return below
     return replace(stage, input=below, columns=columns, expressions=kept)
 
@@ -144,7 +145,7 @@ def _(stage: TopN, needed: set[str]) -> Stage:
 
 
 @_prune.register
-def _(stage: Apply, needed: set[str]) -> Stage:
+def _(stage: Apply, _needed: set[str]) -> Stage:
     return stage
 
 

@@ -1,8 +1,9 @@
 """Python views: a function of DataFrames, planned by what it declares.
 
-The planner can't look into the function. Its parameters name what it reads, its columns are as declared, and every one of them
-is taken to derive from everything it reads. It must say how far back an input can matter (`horizon`), and one of its columns
-must carry the time of its rows: a TIMESTAMP column with the name of an input's event time or window bound.
+The planner can't look into the function. Its parameters name what it reads, its columns are as declared, and every one
+of them is taken to derive from everything it reads. It must say how far back an input can matter (`horizon`), and one
+of its columns must carry the time of its rows: a TIMESTAMP column with the name of an input's event time or window
+bound.
 """
 
 from __future__ import annotations

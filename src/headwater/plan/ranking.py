@@ -1,7 +1,7 @@
 """Rankings: a filter on ROW_NUMBER(), RANK() or DENSE_RANK() keeps the first rows of each partition.
 
-`WHERE rn <= 3` over a query that computes `ROW_NUMBER() OVER (…) AS rn`, and `QUALIFY ROW_NUMBER() OVER (…) <= 3`, are the
-stage TopN; with ROW_NUMBER and a limit of one they are the stage Deduplicate.
+`WHERE rn <= 3` over a query that computes `ROW_NUMBER() OVER (…) AS rn`, and `QUALIFY ROW_NUMBER() OVER (…) <= 3`, are
+the stage TopN; with ROW_NUMBER and a limit of one they are the stage Deduplicate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""References: which relations a query names, so that the views of a project can be put in order before any is lowered."""
+"""References: which relations a query names, so that views can be put in order before any is lowered."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Scopes: which columns the expressions of one SELECT can name.
 
 A *source* is one item of FROM, with the names of its columns as the author writes them. Behind a join, columns of both
-sides live in one stage and must differ, so that a source also says what each of its columns is called there: its *place*.
+sides live in one stage and must differ, so that a source also says what each of its columns is called there: its
+*place*.
 """
 
 from __future__ import annotations

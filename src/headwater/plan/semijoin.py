@@ -56,7 +56,8 @@ def _exists(context: Context, select: exp.Select, scope: Scope, lower: Lower, ne
 
 def _in(context: Context, node: exp.In, scope: Scope, lower: Lower) -> Scope:
     query = node.args["query"].unnest()
-    right = Scope.of("", lower(context, query))
+    table = query.find(exp.Table)
+    right = Scope.of(table.alias_or_name if table is not None else "", lower(context, query))
     values = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
     columns = right.stage.visible
     if len(values) != len(columns):

@@ -1,7 +1,7 @@
 """Stages: what a view does to rows, one frozen value per concept, from the scans of topics up to the rows of the view.
 
-A *stage* has inputs (other stages), output columns, and expressions over the columns of its inputs, written in Spark SQL.
-It names no Spark class: an executor walks the stages and does what each one says.
+A *stage* has inputs (other stages), output columns, and expressions over the columns of its inputs, written in Spark
+SQL. It names no Spark class: an executor walks the stages and does what each one says.
 
     Scan         the rows of a topic, a table's fold, or another view's derived topic; only the columns that are used
     Filter       rows for which a condition is true
@@ -16,9 +16,9 @@ It names no Spark class: an executor walks the stages and does what each one say
     TopN         the first rows of each partition
     Apply        a Python function on DataFrames
 
-A *field* is an output column of a stage. Its *ancestors* are the columns of topics that its value derives from, and its
-*role* says whether it carries time: the event time, the time of arrival, or a bound of a window. Roles travel with a
-column through every stage that passes it on unchanged, which is how a later stage knows that a group ends.
+A *field* is an output column of a stage. Its *ancestors* are the columns of topics that its value derives from, and
+its *role* says whether it carries time: the event time, the time of arrival, or a bound of a window. Roles travel with
+a column through every stage that passes it on unchanged, which is how a later stage knows that a group ends.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.errors import Origin
+from headwater.plan.functions import Stability
 from headwater.sql.spelling import spell_name
 
 
@@ -137,7 +138,7 @@ class Call:
     name: str
     function: str
     expression: Expression
-    stability: str = "exact"
+    stability: Stability = Stability.EXACT
 
     def __str__(self) -> str:
         return str(Named(self.name, self.expression))

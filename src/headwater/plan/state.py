@@ -1,9 +1,9 @@
 """State: what bounds it, and how far back in time an input can matter.
 
-The *reach* of a stage is the greatest distance in event time between a row that it gives and a row that it needed for it:
-the size of a window, the bound of a join, the frame of an OVER. It is None where nothing in the query bounds it: then the
-state would grow for ever, unless the view states its `horizon` or its `retention`. Reaches of stages that follow each
-other add up; their sum is the view's horizon.
+The *reach* of a stage is the greatest distance in event time between a row that it gives and a row that it needed for
+it: the size of a window, the bound of a join, the frame of an OVER. It is None where nothing in the query bounds it:
+then the state would grow for ever, unless the view states its `horizon` or its `retention`. Reaches of stages that
+follow each other add up; their sum is the view's horizon.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NONE = timedelta()
 
 
 @singledispatch
-def reach(stage: Stage) -> timedelta | None:
+def reach(_stage: Stage) -> timedelta | None:
     """How far back a stage looks, None if nothing bounds it."""
     return _NONE
 
@@ -73,7 +73,7 @@ def _(stage: Over) -> timedelta | None:
 
 
 @reach.register
-def _(stage: Apply) -> timedelta | None:
+def _(_stage: Apply) -> timedelta | None:
     return None
 
 

@@ -45,7 +45,7 @@ def _parts(branch: Stage) -> tuple[Stage, ...]:
 
 
 def _field(context: Context, query: exp.Expr, one: Field, other: Field) -> Field:
-    kind = common_type(one.type, other.type)
+    kind = common_type([one.type, other.type])
     if kind is None:
         types = f"{model.spell_type(one.type)} and {model.spell_type(other.type)}"
         context.refuse(

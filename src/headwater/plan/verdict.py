@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from headwater import model
 from headwater.errors import (
     EmitRefused,
@@ -17,6 +19,7 @@ from headwater.errors import (
     StoreRefused,
     UnboundedState,
     UnknownStore,
+    UnknownType,
 )
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
@@ -31,11 +34,13 @@ def judge(
 ) -> None:
     """Report everything that speaks against executing a view that was lowered to these stages.
 
-    `missing` are the columns of its key that it doesn't show, `unsettled` the views it reads whose rows are never final.
+    `missing` are the columns of its key that it doesn't show, `unsettled` the views it reads whose rows never become
+    final.
     """
     _judge_names(context, root)
     if not context.view.materialized:
         return
+    _judge_types(context, root)
     _judge_state(context, root)
     _judge_watermarks(context, root)
     _judge_tables(context, root)
@@ -57,9 +62,27 @@ def _judge_names(context: Context, root: Stage) -> None:
                 context,
                 ReservedName,
                 f'has an output column "{field.name}", a name that belongs to the log',
-                root.origin,
+                context.output_origin(field.name),
                 hint=f"Give it another name: {field.name} AS {field.name.lstrip(RESERVED_PREFIX) or 'name'}.",
             )
+
+
+def _judge_types(context: Context, root: Stage) -> None:
+    refused = any(found.fields.get("view") == context.view.name for found in context.findings)
+    for field in root.visible:
+        void = pa.types.is_null(field.type)
+        if model.can_be_logged(field.type) or (void and refused):
+            continue
+        kind = model.spell_type(field.type)
+        _report(
+            context,
+            UnknownType,
+            f'has a column "{field.name}" of type {kind}, which can\'t be kept',
+            context.output_origin(field.name),
+            detail="A store and a derived topic keep the types that the log keeps.",
+            hint=f"Write CAST(… AS type) AS {field.name}, or compute a number from it.",
+            column_name=field.name,
+        )
 
 
 _KEEPS: dict[type[Stage], str] = {

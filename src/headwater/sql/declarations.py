@@ -319,8 +319,9 @@ class _Reader:
         time = self._time_column(clause.this, columns)
         rule = clause.expression
         if isinstance(rule, exp.Identifier):
-            other = self._time_column(rule, columns)
-            return time, model.Bounded() if other == time else model.Punctuated(other)
+            if rule.name.lower() == clause.this.name.lower():
+                return time, model.Bounded()
+            return time, model.Punctuated(self._time_column(rule, columns))
         delay = rule.expression
         if isinstance(delay, LearnedDelay):
             return time, self._quantile(delay)

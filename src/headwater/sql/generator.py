@@ -22,6 +22,11 @@ from headwater.sql.nodes import (
     WindowFunction,
 )
 
+_REWRITTEN = (
+    exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From, exp.ILike, exp.Pivot, exp.Select, exp.Table, exp.WithinGroup,
+)  # fmt: skip
+"""What sqlglot writes in other words for the sake of older Sparks."""
+
 
 class HeadwaterGenerator(SparkGenerator):
     """Writes our dialect. Unlike Spark's generator it rewrites nothing: QUALIFY stays QUALIFY, TIME stays TIME."""
@@ -34,11 +39,7 @@ class HeadwaterGenerator(SparkGenerator):
     }
 
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
-        **{
-            kind: transform
-            for kind, transform in SparkGenerator.TRANSFORMS.items()
-            if kind not in (exp.Select, exp.Table, exp.ILike)
-        },
+        **{kind: transform for kind, transform in SparkGenerator.TRANSFORMS.items() if kind not in _REWRITTEN},
         # sqlglot finds the methods of its own nodes by name; those of ours it is told
         ColumnClause: lambda self, node: self.columnclause_sql(node),
         CreateFunction: lambda self, node: self.createfunction_sql(node),
@@ -54,6 +55,13 @@ class HeadwaterGenerator(SparkGenerator):
     }
 
     # Queries
+
+    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+        literal = expression.this
+        if expression.to.is_type(exp.DType.TIME) and isinstance(literal, exp.Literal) and literal.is_string:
+            # Spark reads TIME '10:00' also where it is told not to cast to TIME
+            return f"TIME {self.sql(literal)}"
+        return super().cast_sql(expression, safe_prefix)
 
     def version_sql(self, expression: exp.Version) -> str:
         return f"FOR SYSTEM_TIME AS OF {self.sql(expression, 'expression')}"

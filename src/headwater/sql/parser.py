@@ -15,6 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.model.pattern import RowsPerMatch, spell_step
+from headwater.sql.calls import builder
 from headwater.sql.interval import interval
 from headwater.sql.nodes import PatternMatch, WindowFunction
 from headwater.sql.pattern import parse_step
@@ -31,28 +32,24 @@ WINDOW_SLOTS = {
 }
 """The arguments of the window table functions, in their order and by their names."""
 
-_QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
+_SPECIAL_FORMS = (
+    "CAST", "TRY_CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTR", "SUBSTRING", "TRIM",
+    "BROADCAST", "BROADCASTJOIN", "MAPJOIN", "MERGE", "MERGEJOIN", "SHUFFLEMERGE", "SHUFFLE_HASH", "SHUFFLE_REPLICATE_NL",
+)  # fmt: skip
+"""Calls with a syntax of their own, and the hints."""
+QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
 _FLINK_TYPES = {"VOID": TokenType.VOID, "BYTES": TokenType.BINARY, "ROW": TokenType.STRUCT}
-
-
-def _first_or_last(name: str) -> Callable[[list[exp.Expr]], exp.Expr]:
-    """FIRST(x, true) ignores NULLs in Spark; in a pattern, FIRST(x, 1) is the row after the first."""
-    inherited = SparkParser.FUNCTIONS[name]
-
-    def build(args: list[exp.Expr]) -> exp.Expr:
-        offset = len(args) == 2 and not isinstance(args[1], exp.Boolean)
-        return exp.Anonymous(this=name, expressions=args) if offset else inherited(args)
-
-    return build
 
 
 class QueryParser(SparkParser):
     """Reads queries; `HeadwaterParser` adds the statements."""
 
-    FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
-        **SparkParser.FUNCTIONS,
-        "FIRST": _first_or_last("FIRST"),
-        "LAST": _first_or_last("LAST"),
+    FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {name: builder(name) for name in SparkParser.FUNCTIONS}
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
+        name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
+        name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
     }
 
     # Refusing
@@ -148,6 +145,21 @@ class QueryParser(SparkParser):
             return exp.Paren(this=found).update_positions(token)  # type: ignore[return-value]
         return found
 
+    # Where sqlglot reads other dialects into Spark's
+
+    def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
+        if self._match_text_seq("AT", "TIME", "ZONE", advance=False):
+            hint = "Write from_utc_timestamp(instant, zone) or convert_timezone(zone, instant)."
+            self.refuse(None, "Spark SQL has no AT TIME ZONE", hint=hint)
+        return this
+
+    def _parse_value(self, values: bool = True) -> exp.Tuple | None:
+        if self._match(TokenType.L_PAREN, advance=False):
+            return super()._parse_value(values)
+        # VALUES 1, 2 AS t(n): the alias is that of the table
+        value = self._parse_disjunction()
+        return self.expression(exp.Tuple(expressions=[value])) if value else None
+
     # Types
 
     def _parse_types(
@@ -168,7 +180,7 @@ class QueryParser(SparkParser):
     def _read_flink_type(self, index: int) -> None:
         """Let the token there be the type that it names in Flink."""
         token, behind = (*self._tokens[index : index + 2], None, None)[:2]
-        kind = _FLINK_TYPES.get(token.text.upper()) if token and token.token_type not in _QUOTED else None
+        kind = _FLINK_TYPES.get(token.text.upper()) if token and token.token_type not in QUOTED else None
         opens = behind is not None and behind.token_type in (TokenType.LT, TokenType.L_PAREN)
         if token is None or kind is None or (kind == TokenType.STRUCT and not opens):
             return
@@ -201,7 +213,7 @@ class QueryParser(SparkParser):
         index = self._index
         wrapped = self._match_pair(TokenType.TABLE, TokenType.L_PAREN)
         token, kind = self._curr, self._curr.text.upper()
-        if kind not in WINDOW_SLOTS or token.token_type in _QUOTED or self._next.token_type != TokenType.L_PAREN:
+        if kind not in WINDOW_SLOTS or token.token_type in QUOTED or self._next.token_type != TokenType.L_PAREN:
             self._retreat(index)
             return None
         self._advance(2)
@@ -345,10 +357,11 @@ class QueryParser(SparkParser):
 
     def _parse_measure(self) -> exp.MatchRecognizeMeasure:
         token = self._curr
-        measure = self._parse_match_recognize_measure()
-        if not isinstance(measure.this, exp.Alias):
+        frame = self._prev.text.upper() if self._match_texts(("FINAL", "RUNNING")) else None
+        measure = self._parse_alias(self._parse_disjunction(), explicit=True)
+        if not isinstance(measure, exp.Alias):
             self.refuse(token, "a measure has no name", hint="Write AS and a name behind it.")
-        return measure
+        return self.expression(exp.MatchRecognizeMeasure(this=measure, window_frame=frame), token)
 
     def _parse_definition(self) -> exp.Expr | None:
         token = self._curr

@@ -81,8 +81,8 @@ class _Reader:
 
     def quantified(self) -> Step | None:
         part = self.primary()
-        while part is not None and (bounds := self.bounds()) is not None:
-            part = Repeat(part, *bounds, greedy=self.take("?") is None)
+        if part is not None and (bounds := self.bounds()) is not None:
+            return Repeat(part, *bounds, greedy=self.take("?") is None)
         return part
 
     def bounds(self) -> tuple[int, int | None] | None:

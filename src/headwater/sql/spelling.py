@@ -10,6 +10,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from headwater.sql.dialect import Headwater
 
+_HALF_KEYWORDS = {word.split(" ")[0] for word in Headwater.Tokenizer.KEYWORDS if " " in word} | {"ANY", "CASE"}
+"""Words that begin a keyword (ORDER BY), or an expression without parentheses."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -19,8 +21,7 @@ def needs_quotes(name: str) -> bool:
     if not _PLAIN.fullmatch(name):
         return True
     tokens = Headwater().tokenize(name)
-    functions = Headwater.Parser.NO_PAREN_FUNCTION_PARSERS
-    return [token.token_type for token in tokens] != [TokenType.VAR] or name.upper() in functions
+    return [token.token_type for token in tokens] != [TokenType.VAR] or name.upper() in _HALF_KEYWORDS
 
 
 def spell_name(name: str) -> str:

@@ -26,7 +26,7 @@ from headwater.sql.nodes import (
     PersonalClause,
     Watermark,
 )
-from headwater.sql.parser import QueryParser
+from headwater.sql.parser import QUOTED, QueryParser
 from headwater.sql.refusal import Unparsed, did_you_mean
 from headwater.sql.types import TYPE_NAMES
 
@@ -327,7 +327,7 @@ class HeadwaterParser(QueryParser):
 
     def _cut_emit(self) -> exp.Expr | None:
         """Take EMIT … from the end of the statement before the query is read, which would take EMIT for an alias."""
-        words = [token.text.upper() for token in self._tokens]
+        words = ["" if token.token_type in QUOTED else token.text.upper() for token in self._tokens]
         for emit in _EMITS:
             if tuple(words[-len(emit) - 1 :]) == ("EMIT", *emit) and self._index < len(words) - len(emit) - 1:
                 token = self._tokens[-len(emit) - 1]

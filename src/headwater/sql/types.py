@@ -61,7 +61,7 @@ def arrow_type(kind: exp.DataType) -> pa.DataType:
     if kind.this in (exp.DType.ARRAY, exp.DType.LIST) and len(kind.expressions) == 1:
         return pa.list_(arrow_type(kind.expressions[0]))
     if kind.this == exp.DType.MAP and len(kind.expressions) == 2:
-        return pa.map_(*map(arrow_type, kind.expressions))
+        return _map_type(*map(arrow_type, kind.expressions))
     if kind.this == exp.DType.STRUCT:
         return pa.struct([_field(part) for part in kind.expressions])
     try:
@@ -94,11 +94,20 @@ def _decimal_type(kind: exp.DataType) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
+def _map_type(key: pa.DataType, value: pa.DataType) -> pa.DataType:
+    if pa.types.is_null(key):
+        raise UnknownType("the key of a MAP is VOID", detail="A key is never NULL.")
+    return pa.map_(key, value)
+
+
 def _field(part: exp.Expr) -> pa.Field:
     if not isinstance(part, exp.ColumnDef) or not isinstance(part.kind, exp.DataType):
         raise UnknownType("a field of a STRUCT lacks its name or its type", hint="Write STRUCT<name: TYPE, …>.")
     required = any(isinstance(found.kind, exp.NotNullColumnConstraint) for found in part.constraints)
-    return pa.field(part.name, arrow_type(part.kind), nullable=not required)
+    kind = arrow_type(part.kind)
+    if required and pa.types.is_null(kind):
+        raise UnknownType(f'the field "{part.name}" is VOID and NOT NULL', detail="Nothing can be written to it.")
+    return pa.field(part.name, kind, nullable=not required)
 
 
 def sqlglot_type(kind: pa.DataType) -> exp.DataType:

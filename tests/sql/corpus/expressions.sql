@@ -17,7 +17,7 @@ FROM t;
 CREATE VIEW casts AS
 SELECT CAST(a AS DECIMAL(10, 2)) AS d, TRY_CAST(b AS INT) AS i, c::STRING AS s, CAST(d AS ROW<x INT>) AS r, CAST(e AS TIMESTAMP_NTZ) AS n,
   extract(HOUR FROM at) AS h, date_trunc('HOUR', at) AS tr, to_timestamp(x, 'yyyy-MM-dd HH:mm:ss') AS ts, date_format(at, 'yyyy-MM') AS m,
-  at AT TIME ZONE 'Europe/Berlin' AS local
+  convert_timezone('UTC', 'Europe/Berlin', at) AS local, TIME '10:00:00' AS noon
 FROM t;
 
 CREATE VIEW aggregates AS
@@ -33,4 +33,4 @@ CREATE VIEW odd_names AS SELECT `order`, `a b` AS `c``d`, t.`select`, date, `tim
 
 CREATE VIEW pivoted AS SELECT * FROM t PIVOT (sum(a) AS s FOR b IN ('x' AS x, 'y' AS y));
 
-CREATE VIEW sampled AS SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, s);
+CREATE VIEW listed AS SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, s), VALUES 1, 2 AS w(m);

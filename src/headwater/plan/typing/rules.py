@@ -204,8 +204,8 @@ def to_number(call: Call) -> SparkType | None:
     if spelled is None:
         raise Underivable("The format decides how many digits the number has.", "Write the format as a literal.")
     before, _, behind = spelled.upper().replace("D", ".").partition(".")
-    scale = sum(behind.count(digit) for digit in "09")
-    return decimal(sum(before.count(digit) for digit in "09") + scale, scale)
+    scale = behind.count("0") + behind.count("9")
+    return decimal(before.count("0") + before.count("9") + scale, scale)
 
 
 # Texts

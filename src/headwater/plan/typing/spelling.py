@@ -21,13 +21,14 @@ from headwater.errors import HeadwaterError
 
 OPERAND = "__operand_"
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY")
-_WRITTEN_OUT = (exp.Literal, exp.Boolean, exp.Null, exp.PropertyEQ, exp.TsOrDsToDate, exp.Star)
+_WRITTEN_OUT = (exp.Literal, exp.Boolean, exp.Null, exp.PropertyEQ, exp.Kwarg, exp.TsOrDsToDate, exp.Star)
 
 
 @dataclass(frozen=True)
 class Reading:
     """What Spark reads where a node stands: a tree of plain calls, and the operands that its numbered columns stand for."""
 
+    origin: exp.Expr
     tree: exp.Expr
     operands: tuple[exp.Expr, ...]
 
@@ -37,7 +38,7 @@ def read(node: exp.Expr, dialect: type[Dialect]) -> Reading | None:
     operands: list[exp.Expr] = []
     try:
         text = _skeleton(node, operands, root=True).sql(dialect=dialect)
-        return Reading(_parse(text, dialect), tuple(operands))
+        return Reading(node, _parse(text, dialect), tuple(operands))
     except (SqlglotError, HeadwaterError, ValueError, AttributeError, TypeError):
         return None
 

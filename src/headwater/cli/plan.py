@@ -1,0 +1,27 @@
+"""A plan in colour: the planner's own words, with its headings, stages and lineage set apart."""
+
+from __future__ import annotations
+
+import re
+
+from rich.text import Text
+
+from headwater.cli.output import console
+from headwater.plan import Plan, describe
+
+_PARTS = (
+    (re.compile(r'^(view) (".*") (\S+)$', re.MULTILINE), ("bold", "bold cyan", "dim")),
+    (re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage)\b", re.MULTILINE), ("bold",)),
+    (re.compile(r"([├└│─]+)"), ("dim",)),
+    (re.compile(r"(←)"), ("green",)),
+)
+
+
+def show_plan(plan: Plan, view: str | None) -> None:
+    """Print the plan of one view or of all."""
+    text = Text(describe(plan, view))
+    for pattern, styles in _PARTS:
+        for found in pattern.finditer(text.plain):
+            for group, style in enumerate(styles, 1):
+                text.stylize(style, *found.span(group))
+    console.print(text)

@@ -1,0 +1,99 @@
+"""The project's own functions, checked where they are declared, so that a view that calls them doesn't repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headwater import model, sql
+from headwater.errors import DeclarationError, Finding, ImpureFunction, QueryRefused, UnknownColumn
+from headwater.plan.calls import calls_in, impure_detail
+from headwater.plan.context import did_you_mean
+from headwater.plan.positions import columns_of
+from headwater.plan.spark_type import SparkType, from_arrow
+from headwater.plan.typing.expression import Columns, Typer
+
+
+class _Parameters:
+    """The environment in which a body is typed: the parameters of its function."""
+
+    def __init__(self, function: model.Function) -> None:
+        self.types = {parameter.name.lower(): from_arrow(parameter.type) for parameter in function.parameters}
+
+    def column(self, node: exp.Column) -> SparkType | None:
+        """The type of a parameter."""
+        return self.types.get(node.parts[0].name.lower())
+
+    def star(self, _node: exp.Expr) -> Columns:
+        """A body has no FROM."""
+        return ()
+
+    def query(self, _node: exp.Query) -> Columns:
+        """A body has no subqueries."""
+        return ()
+
+
+def check_functions(project: model.Project, findings: list[Finding]) -> Mapping[str, model.Function]:
+    """The functions of a project by name in lower case. One with findings has the body NULL: they are said once."""
+    declared: dict[str, model.Function] = {}
+    for function in project.functions:
+        declared.setdefault(function.name.lower(), function)
+    checked = {}
+    for name, function in declared.items():
+        found = _findings(function, declared)
+        findings += found
+        checked[name] = replace(function, body="NULL") if found else function
+    return checked
+
+
+def _findings(function: model.Function, declared: Mapping[str, model.Function]) -> list[Finding]:
+    try:
+        body = sql.parse_expression(function.body)
+    except DeclarationError as error:
+        return [_finding(function, QueryRefused, "has a body that can't be read", detail=error.summary)]
+    found = [*_unknown(function, body), *_impure(function, body)]
+    if body.find(exp.Query) is not None:
+        hint = "A function computes from its parameters."
+        found.append(_finding(function, QueryRefused, "has a subquery in its body", hint=hint))
+    if found:
+        return found
+    typer = Typer(_Parameters(function), sql.Headwater, declared)
+    typer.type(exp.Cast(this=body, to=sql.sqlglot_type(function.returns)))
+    return [_finding(function, one.kind, one.summary, detail=one.detail, hint=one.hint) for one in typer.problems]
+
+
+def _finding(function: model.Function, kind: type[Finding], what: str, **more: str | None) -> Finding:
+    name = function.name
+    return kind(f'function "{name}" {what}', origin=function.origin, function=name, **more)
+
+
+def _unknown(function: model.Function, body: exp.Expr) -> list[Finding]:
+    known = [parameter.name for parameter in function.parameters]
+    names = {column.parts[0].name: None for column in columns_of(exp.Paren(this=body))}
+    return [
+        _finding(
+            function,
+            UnknownColumn,
+            f'names "{name}", which is none of its parameters',
+            detail=f"Its parameters are {', '.join(known)}." if known else "It has no parameters.",
+            hint=did_you_mean(name, known),
+        )
+        for name in names
+        if name.lower() not in {parameter.lower() for parameter in known}
+    ]
+
+
+def _impure(function: model.Function, body: exp.Expr) -> list[Finding]:
+    return [
+        _finding(
+            function,
+            ImpureFunction,
+            f'calls "{call.info.name}", which is not a pure function',
+            detail=impure_detail(call),
+            hint=call.info.impurity.hint or "Give the function the value as a parameter.",
+        )
+        for call in calls_in(exp.Paren(this=body))
+        if call.info.impurity is not None and not call.is_pure
+    ]

@@ -1,0 +1,605 @@
+"""The types of expressions.
+
+A *typer* walks an expression from its leaves, gives every node its type (`node.type`, as sqlglot keeps it) and gathers
+problems instead of stopping at the first. What a name means is asked of an *environment*: the columns of a FROM, or of a
+stage. An expression with a problem has the type UNKNOWN, about which nothing further is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from headwater.errors import Finding, TypeMismatch, UnknownFunction, UnknownType
+from headwater.model import Function
+from headwater.plan.functions import FunctionInfo, Kind, find, suggest
+from headwater.plan.spark_type import (
+    BIGINT, BINARY, BOOLEAN, CALENDAR_INTERVAL, DAY_TIME_FIELDS, DOUBLE, INT, STRING, UNKNOWN, VOID, YEAR_MONTH_FIELDS,
+    SparkType, array, decimal, from_sqlglot, interval, to_sqlglot,
+)  # fmt: skip
+from headwater.plan.typing import arithmetic
+from headwater.plan.typing.arithmetic import Operand
+from headwater.plan.typing.call import Call, Refused, Underivable, whole_number
+from headwater.plan.typing.coercion import can_cast, cast_implicitly, common, is_orderable
+from headwater.plan.typing.matching import match_arguments, result_type
+from headwater.plan.typing.problem import Problem
+from headwater.plan.typing.rules import name_of
+from headwater.plan.typing.spelling import OPERAND, Reading, read
+
+Columns = Sequence[tuple[str, SparkType]]
+"""The columns of a relation: names and types, in order."""
+
+
+class Environment(Protocol):
+    """What names mean where an expression stands."""
+
+    def column(self, node: exp.Column) -> SparkType | None:
+        """The type of a column, None where the problem has been reported by whoever looked for it."""
+
+    def star(self, node: exp.Expr) -> Columns:
+        """The columns that `*` or `t.*` stands for."""
+
+    def query(self, node: exp.Query) -> Columns:
+        """The columns of a subquery."""
+
+
+@dataclass
+class Typer:
+    """Types expressions in one environment. `generated` holds the columns that generators make, by the node's id."""
+
+    environment: Environment
+    dialect: type[Dialect]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    generated: dict[int, SparkType] = field(default_factory=dict)
+    _parameters: list[dict[str, SparkType]] = field(default_factory=list)
+    _readings: list[tuple[Reading, tuple[SparkType | None, ...]]] = field(default_factory=list)
+
+    def type(self, node: exp.Expr) -> SparkType:
+        """The type of an expression; every node of it is given its own."""
+        kind = self._derive(node)
+        if not self._readings:
+            node._type = to_sqlglot(kind)
+        return kind
+
+    def report(self, node: exp.Expr, kind: type[Finding], summary: str, **more: Any) -> SparkType:
+        """Keep a problem; the type of its expression isn't known."""
+        origin = node
+        if self._readings:
+            origin = self._readings[0][0].origin
+        self.problems.append(Problem(origin, kind, summary, **more))
+        return UNKNOWN
+
+    def _derive(self, node: exp.Expr) -> SparkType:
+        for kind in type(node).__mro__:
+            handler = _HANDLERS.get(kind)
+            if handler is not None:
+                return handler(self, node)
+        if type(node) in _NATIVE_NAMES and self._readings:
+            return self._native(node)
+        return self._spelled(node) if isinstance(node, exp.Func) and not self._readings else self._unknown(node)
+
+    def _unknown(self, node: exp.Expr) -> SparkType:
+        for child in node.iter_expressions():
+            self.type(child)
+        return self.report(
+            node,
+            UnknownType,
+            f"has an expression whose type can't be derived: {self._text(node)}",
+            hint="Write CAST(… AS type) around it.",
+        )
+
+    def _text(self, node: exp.Expr) -> str:
+        text = node.sql(dialect=self.dialect, comments=False)
+        return text if len(text) <= 80 else f"{text[:77]}…"
+
+    # Names
+
+    def _column(self, node: exp.Column) -> SparkType:
+        if isinstance(node.this, exp.Star):
+            return self._star(node)
+        parts = [part.name for part in node.parts]
+        if self._readings and parts[0].startswith(OPERAND):
+            return self._operand_type(int(parts[0][len(OPERAND) :]))
+        for scope in reversed(self._parameters):
+            if parts[0].lower() in scope:
+                return self._fields(node, scope[parts[0].lower()], parts[1:])
+        found = self.environment.column(node)
+        if found is None and len(parts) == 1 and (info := find(parts[0])) and info.signature.least == 0:
+            return self._call(node, parts[0], ())
+        return UNKNOWN if found is None else found
+
+    def _operand_type(self, position: int) -> SparkType:
+        kind = self._readings[-1][1][position]
+        return UNKNOWN if kind is None else kind
+
+    def _identifier(self, node: exp.Identifier) -> SparkType:
+        for scope in reversed(self._parameters):
+            if node.name.lower() in scope:
+                return scope[node.name.lower()]
+        return self.type(exp.column(node.copy()))
+
+    def _fields(self, node: exp.Expr, kind: SparkType, names: Sequence[str]) -> SparkType:
+        for name in names:
+            kind = self.field(node, kind, name)
+        return kind
+
+    def field(self, node: exp.Expr, kind: SparkType, name: str) -> SparkType:
+        """What `.name` gives: a field of a struct, that field of every struct in an array, or a map's value."""
+        if kind == UNKNOWN:
+            return UNKNOWN
+        found = kind.field(name)
+        if kind.name == "array" and (inner := kind.element.field(name)) is not None:
+            found = array(inner)
+        if kind.name == "map" and kind.key == STRING:
+            found = kind.value
+        if found is not None:
+            return found
+        has = f"It has the fields {', '.join(kind.labels)}." if kind.labels else f"It is {_spell(kind)}."
+        return self.report(node, TypeMismatch, f'takes a field "{name}" of a value that has none', detail=has)
+
+    def _dot(self, node: exp.Dot) -> SparkType:
+        if isinstance(node.expression, exp.Func):
+            return self._spelled(node.expression)
+        return self.field(node, self.type(node.this), node.expression.name)
+
+    def _star(self, node: exp.Expr) -> SparkType:
+        return UNKNOWN
+
+    def _bracket(self, node: exp.Bracket) -> SparkType:
+        if node.args.get("offset") or len(node.expressions) != 1:
+            return self._spelled(node)
+        holder, key = self.type(node.this), self.type(node.expressions[0])
+        if UNKNOWN in (holder, key):
+            return holder.element if holder.name == "array" else holder.value
+        if holder.name == "array" and (key.is_integral or key == VOID):
+            return holder.element
+        if holder.name == "map" and cast_implicitly(key, str(holder.key)) is not None:
+            return holder.value
+        literal = node.expressions[0]
+        if holder.name == "struct" and isinstance(literal, exp.Literal) and literal.is_string:
+            return self.field(node, holder, literal.name)
+        return self._mismatch(node, "[]", [holder, key])
+
+    # Literals
+
+    def _literal(self, node: exp.Literal) -> SparkType:
+        if node.is_string:
+            return STRING
+        text = node.name.lower()
+        if text.isdigit():
+            number = int(text)
+            return INT if number < 2**31 else BIGINT if number < 2**63 else decimal(len(text), 0)
+        if "e" in text:
+            return DOUBLE
+        whole, _, behind = text.partition(".")
+        return decimal(max(len(whole.lstrip("0")) + len(behind), 1), len(behind))
+
+    def _negative(self, node: exp.Neg) -> SparkType:
+        number = whole_number(node)
+        if number is not None and number >= -(2**63):
+            self.type(node.this)
+            return INT if number >= -(2**31) else BIGINT
+        return arithmetic.negate(inner := self.type(node.this)) or self._mismatch(node, "-", [inner])
+
+    def _interval(self, node: exp.Interval) -> SparkType:
+        if node.this is not None:
+            self.type(node.this)
+        unit = node.args.get("unit")
+        if isinstance(unit, exp.IntervalSpan):
+            return interval(unit.this.name.lower(), unit.expression.name.lower())
+        names = [unit.name] if unit is not None else node.this.name.split()[1::2] if node.this is not None else []
+        fields = [_INTERVAL_UNITS.get(name.lower().removesuffix("s"), "") for name in names]
+        for order in (DAY_TIME_FIELDS, YEAR_MONTH_FIELDS):
+            if fields and all(name in order for name in fields):
+                return interval(min(fields, key=order.index), max(fields, key=order.index))
+        return self._unknown(node) if not fields else CALENDAR_INTERVAL
+
+    # Operators
+
+    def operand(self, node: exp.Expr) -> Operand:
+        """An expression as the operand of an operator."""
+        return Operand(self.type(node), whole_number(node))
+
+    def _mismatch(self, node: exp.Expr, name: str, kinds: Sequence[SparkType], **more: Any) -> SparkType:
+        if any(not kind.is_known for kind in kinds):
+            return UNKNOWN
+        given = " and ".join(_spell(kind) for kind in kinds)
+        more.setdefault("hint", "Cast one of them, like CAST(… AS type)." if len(kinds) > 1 else None)
+        return self.report(node, TypeMismatch, f'applies "{name}" to {given}', **more)
+
+    def _binary(self, node: exp.Expr, name: str, rule: Callable[[Operand, Operand], SparkType | None]) -> SparkType:
+        left, right = self.operand(node.this), self.operand(node.expression)
+        found = rule(left, right)
+        return self._mismatch(node, name, [left.kind, right.kind]) if found is None else found
+
+    def _pipe(self, node: exp.DPipe) -> SparkType:
+        return self.call(node, "concat", (node.this, node.expression))
+
+    def _not(self, node: exp.Not) -> SparkType:
+        kind = self.type(node.this)
+        return BOOLEAN if cast_implicitly(kind, "boolean") is not None else self._mismatch(node, "NOT", [kind])
+
+    def _test(self, node: exp.Expr) -> SparkType:
+        """IS NULL, IS TRUE, and the like."""
+        self.type(node.this)
+        return BOOLEAN
+
+    def _in(self, node: exp.In) -> SparkType:
+        kinds = [self.type(node.this)]
+        query = node.args.get("query")
+        if query is not None:
+            columns = self.environment.query(query.unnest() if isinstance(query, exp.Subquery) else query)
+            kinds += [kind for _, kind in columns] or [UNKNOWN]
+            if kinds[0].name == "struct" and len(columns) > 1:
+                return BOOLEAN
+        kinds += [self.type(value) for value in node.expressions]
+        found = common(kinds)
+        return BOOLEAN if found is not None and is_orderable(found) else self._mismatch(node, "IN", kinds)
+
+    def _between(self, node: exp.Between) -> SparkType:
+        value = self.operand(node.this)
+        for bound in (node.args["low"], node.args["high"]):
+            other = self.operand(bound)
+            if arithmetic.compare(value, other) is None:
+                return self._mismatch(node, "BETWEEN", [value.kind, other.kind])
+        return BOOLEAN
+
+    def _like(self, node: exp.Expr) -> SparkType:
+        pattern = node.expression
+        many = isinstance(pattern, (exp.Any, exp.All))
+        patterns = pattern.this.unnest().expressions if many and isinstance(pattern.this, exp.Tuple) else [pattern]
+        patterns = [pattern.this.unnest()] if many and not isinstance(pattern.this, exp.Tuple) else patterns
+        kinds = [self.type(part) for part in (node.this, *patterns)]
+        takes = all(cast_implicitly(kind, "string") is not None for kind in kinds)
+        return BOOLEAN if takes else self._mismatch(node, node.key.upper(), kinds)
+
+    def _cast(self, node: exp.Cast) -> SparkType:
+        kind, target = self.type(node.this), from_sqlglot(node.to)
+        if target == UNKNOWN:
+            return self.report(node, UnknownType, f'casts to "{self._text(node.to)}", which is no type of Spark')
+        if can_cast(kind, target):
+            return target
+        return self.report(node, TypeMismatch, f"casts {_spell(kind)} to {_spell(target)}, which Spark can't do")
+
+    def _case(self, node: exp.Case) -> SparkType:
+        tested = self.operand(node.this) if node.this is not None else None
+        kinds = []
+        for branch in node.args["ifs"]:
+            condition = self.operand(branch.this)
+            if tested is not None and arithmetic.compare(tested, condition) is None:
+                self._mismatch(branch.this, "=", [tested.kind, condition.kind])
+            if tested is None and condition.kind not in (BOOLEAN, UNKNOWN):
+                self._mismatch(branch.this, "CASE WHEN", [condition.kind], hint="A condition is BOOLEAN.")
+            kinds.append(self.type(branch.args["true"]))
+        if (default := node.args.get("default")) is not None:
+            kinds.append(self.type(default))
+        found = common(kinds)
+        return self._mismatch(node, "CASE", kinds) if found is None else found
+
+    # Subqueries
+
+    def _subquery(self, node: exp.Expr) -> SparkType:
+        query = node.unnest() if isinstance(node, exp.Subquery) else node
+        columns = self.environment.query(query) if isinstance(query, exp.Query) else [("", self.type(query))]
+        return columns[0][1] if len(columns) == 1 else UNKNOWN
+
+    def _exists(self, node: exp.Exists) -> SparkType:
+        inner = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
+        if isinstance(inner, exp.Query):
+            self.environment.query(inner)
+            return BOOLEAN
+        return self._spelled(node)
+
+    # Calls
+
+    def _anonymous(self, node: exp.Anonymous) -> SparkType:
+        return self.call(node, node.name, tuple(node.expressions))
+
+    def _spelled(self, node: exp.Expr) -> SparkType:
+        """A node of sqlglot's, as the call that Spark will read."""
+        reading = read(node, self.dialect)
+        if reading is None:
+            return self._unknown(node)
+        kinds = tuple(None if isinstance(operand, exp.Lambda) else self.type(operand) for operand in reading.operands)
+        self._readings.append((reading, kinds))
+        try:
+            return self._derive(reading.tree)
+        finally:
+            self._readings.pop()
+
+    def _native(self, node: exp.Expr) -> SparkType:
+        """A call that keeps its own node even when it is read plainly: TRIM(… FROM …), SUBSTRING(… FROM …), POSITION(… IN …)."""
+        name = _NATIVE_NAMES[type(node)]
+        arguments = tuple(part for key in _NATIVE_ARGUMENTS[name] if (part := node.args.get(key)) is not None)
+        return self.call(node, name, arguments)
+
+    def _struct(self, node: exp.Struct) -> SparkType:
+        pairs = [(part.this.name, part.expression) if isinstance(part, exp.PropertyEQ) else (None, part)
+                 for part in node.expressions]  # fmt: skip
+        if any(isinstance(part, exp.Star) or part.is_star for _, part in pairs):
+            return UNKNOWN
+        names = [name or name_of(part) or f"col{position}" for position, (name, part) in enumerate(pairs, start=1)]
+        kinds = [self.type(part.this if isinstance(part, exp.Alias) else part) for _, part in pairs]
+        return SparkType("struct", tuple(kinds), tuple(names))
+
+    def _map(self, node: exp.Expr) -> SparkType:
+        keys, values = node.args.get("keys"), node.args.get("values")
+        if not (isinstance(keys, exp.Array) and isinstance(values, exp.Array)):
+            return self._spelled(node)
+        pairs = zip(keys.expressions, values.expressions, strict=True)
+        return self.call(node, "map", tuple(part for pair in pairs for part in pair))
+
+    def _window(self, node: exp.Window) -> SparkType:
+        self._window_parts(node)
+        return self.type(node.this)
+
+    def _window_parts(self, node: exp.Window) -> None:
+        for part in node.args.get("partition_by") or ():
+            self._ordered_type(part, "PARTITION BY")
+        if (order := node.args.get("order")) is not None:
+            for term in order.expressions:
+                self._ordered_type(term.this if isinstance(term, exp.Ordered) else term, "ORDER BY")
+        spec = node.args.get("spec")
+        for bound in (spec.args.get("start"), spec.args.get("end")) if spec is not None else ():
+            if isinstance(bound, exp.Expr):
+                self.type(bound)
+
+    def _ordered_type(self, node: exp.Expr, clause: str) -> SparkType:
+        kind = self.type(node)
+        return kind if is_orderable(kind) else self._mismatch(node, clause, [kind])
+
+    def _within_group(self, node: exp.WithinGroup) -> SparkType:
+        order = node.expression
+        terms = [term.this if isinstance(term, exp.Ordered) else term for term in order.expressions]
+        ordering = tuple(self._ordered_type(term, "ORDER BY") for term in terms)
+        inner = node.this
+        if isinstance(inner, exp.Anonymous):
+            kind = self.call(inner, inner.name, tuple(inner.expressions), ordering)
+        else:
+            reading = read(inner, self.dialect)
+            if reading is None or not isinstance(reading.tree, exp.Anonymous):
+                return self._unknown(node)
+            kinds = tuple(self.type(operand) for operand in reading.operands)
+            self._readings.append((reading, kinds))
+            kind = self.call(reading.tree, reading.tree.name, tuple(reading.tree.expressions), ordering)
+            self._readings.pop()
+        inner._type = to_sqlglot(kind)
+        return kind
+
+    def _filter(self, node: exp.Filter) -> SparkType:
+        self.condition(node.expression.this, "FILTER")
+        return self.type(node.this)
+
+    def condition(self, node: exp.Expr, clause: str) -> None:
+        """An expression that must be BOOLEAN: WHERE, ON, HAVING, FILTER."""
+        kind = self.type(node)
+        if kind not in (BOOLEAN, UNKNOWN, VOID):
+            self._mismatch(node, clause, [kind], hint="A condition is BOOLEAN.")
+
+    def _inner(self, node: exp.Expr) -> SparkType:
+        return self.type(node.this)
+
+    def _several(self, node: exp.Expr) -> SparkType:
+        kinds = [self.type(part) for part in node.expressions]
+        if len(kinds) == 1:
+            return kinds[0]
+        names = (name_of(part) or f"col{position}" for position, part in enumerate(node.expressions, start=1))
+        return SparkType("struct", tuple(kinds), tuple(names))
+
+    def call(
+        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
+    ) -> SparkType:
+        """The type of a call by its name, whatever node it is."""
+        return self._call(node, name, plain_arguments(arguments), ordering)
+
+    def _call(
+        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
+    ) -> SparkType:
+        info = find(name, self.functions)
+        given = tuple(self._argument(argument) for argument in arguments)
+        if info is None:
+            return self._unknown_function(node, name)
+        named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
+        if not self._check_count(node, info, len(arguments), named):
+            return UNKNOWN
+        nodes = tuple(self._original(argument) for argument in arguments)
+        kinds = given if named else match_arguments(info.signature, given)
+        if kinds is None:
+            return self._refuse_call(node, info, given)
+        call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
+        return self._result(node, info, call)
+
+    def _argument(self, node: exp.Expr) -> SparkType:
+        if isinstance(self._original(node), exp.Lambda):
+            return SparkType("lambda")
+        if isinstance(node, exp.Star):
+            return INT
+        return self.type(node.expression if isinstance(node, exp.Kwarg) else node)
+
+    def _original(self, node: exp.Expr) -> exp.Expr:
+        """The author's node that a numbered column of a reading stands for."""
+        if self._readings and isinstance(node, exp.Column) and node.name.startswith(OPERAND):
+            return self._readings[-1][0].operands[int(node.name[len(OPERAND) :])]
+        return node.expression if isinstance(node, exp.Kwarg) else node
+
+    def _check_count(self, node: exp.Expr, info: FunctionInfo, count: int, named: bool) -> bool:
+        least, most = info.signature.least, info.signature.most
+        if (count >= least or named) and (most is None or count <= most):
+            return True
+        wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
+        takes = str(info.signature)
+        self.report(
+            node,
+            TypeMismatch,
+            f'gives the function "{info.name}" {count} {"argument" if count == 1 else "arguments"}, and it takes {wanted}',
+            detail=f"It takes ({takes})." if takes else None,
+            fields={"function": info.name},
+        )
+        return False
+
+    def _unknown_function(self, node: exp.Expr, name: str) -> SparkType:
+        near = suggest(name, self.functions)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "Declare it with CREATE FUNCTION."
+        return self.report(node, UnknownFunction, f'calls an unknown function "{name}"', hint=hint, fields={"function": name})
+
+    def _refuse_call(self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType]) -> SparkType:
+        if any(not kind.is_known for kind in given):
+            return UNKNOWN
+        kinds = ", ".join(_spell(kind) for kind in given)
+        return self.report(
+            node,
+            TypeMismatch,
+            f'gives the function "{info.name}" ({kinds})',
+            detail=f"It takes ({info.signature}).",
+            hint="Cast the argument, like CAST(… AS type).",
+            fields={"function": info.name},
+        )
+
+    def _result(self, node: exp.Expr, info: FunctionInfo, call: Call) -> SparkType:
+        try:
+            found = result_type(info.signature, call)
+        except Refused as refusal:
+            if any(not kind.is_known for kind in call.given):
+                return UNKNOWN
+            kind = UnknownType if isinstance(refusal, Underivable) else TypeMismatch
+            summary = f'calls the function "{info.name}", '
+            summary += "whose type can't be derived" if kind is UnknownType else "which can't take what it is given"
+            return self.report(
+                node, kind, summary, detail=refusal.detail, hint=refusal.hint, fields={"function": info.name}
+            )
+        if found is None:
+            return self._refuse_call(node, info, call.given)
+        if info.kind is Kind.GENERATOR and found != UNKNOWN:
+            self.generated[id(self._readings[0][0].origin if self._readings else node)] = found
+            return found.parts[0] if len(found.parts) == 1 else found
+        return found
+
+    def _type_lambda(self, node: exp.Expr, parameters: Sequence[SparkType]) -> SparkType:
+        if not isinstance(node, exp.Lambda):
+            return UNKNOWN
+        names = [part.name.lower() for part in node.expressions]
+        held, self._readings = self._readings, []
+        self._parameters.append(dict(zip(names, parameters, strict=False)))
+        try:
+            kind = self.type(node.this)
+            node._type = to_sqlglot(kind)
+            return kind
+        finally:
+            self._parameters.pop()
+            self._readings = held
+
+
+_INTERVAL_UNITS = {
+    "year": "year", "month": "month", "quarter": "month", "week": "day", "day": "day", "hour": "hour", "minute": "minute",
+    "second": "second", "millisecond": "second", "microsecond": "second",
+}  # fmt: skip
+_NATIVE_NAMES: dict[type[exp.Expr], str] = {
+    exp.Trim: "trim", exp.Substring: "substring", exp.StrPosition: "position", exp.Overlay: "overlay",
+    exp.Extract: "extract",
+}  # fmt: skip
+_NATIVE_ARGUMENTS = {
+    "trim": ("this", "expression"),
+    "substring": ("this", "start", "length"),
+    "position": ("substr", "this", "position"),
+    "overlay": ("this", "expression", "from_", "for_"),
+    "extract": ("this", "expression"),
+}
+
+
+def plain_arguments(arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, ...]:
+    """The arguments without the words around them: DISTINCT, IGNORE NULLS, an ORDER BY."""
+    plain: list[exp.Expr] = []
+    for argument in arguments:
+        if isinstance(argument, exp.Distinct):
+            plain += argument.expressions
+        elif isinstance(argument, (exp.IgnoreNulls, exp.RespectNulls, exp.Order)):
+            plain += plain_arguments([argument.this])
+        else:
+            plain.append(argument)
+    return tuple(plain)
+
+
+def _spell(kind: SparkType) -> str:
+    return str(kind).upper() if not kind.labels or not kind.parts else str(kind)
+
+
+def _operator(name: str, rule: Callable[[Operand, Operand], SparkType | None]) -> Callable[[Typer, Any], SparkType]:
+    return lambda typer, node: typer._binary(node, name, rule)
+
+
+def _constant(kind: SparkType) -> Callable[[Typer, Any], SparkType]:
+    return lambda typer, node: kind
+
+
+_COMPARISONS = {
+    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}  # fmt: skip
+_HANDLERS: dict[type, Callable[[Typer, Any], SparkType]] = {
+    exp.Column: Typer._column,
+    exp.Identifier: Typer._identifier,
+    exp.Dot: Typer._dot,
+    exp.Star: Typer._star,
+    exp.Bracket: Typer._bracket,
+    exp.Literal: Typer._literal,
+    exp.Null: _constant(VOID),
+    exp.Boolean: _constant(BOOLEAN),
+    exp.HexString: _constant(BINARY),
+    exp.RawString: _constant(STRING),
+    exp.Interval: Typer._interval,
+    exp.Neg: Typer._negative,
+    exp.Add: _operator("+", arithmetic.add),
+    exp.Sub: _operator("-", arithmetic.subtract),
+    exp.Mul: _operator("*", arithmetic.multiply),
+    exp.Div: _operator("/", arithmetic.divide),
+    exp.Mod: _operator("%", arithmetic.remainder),
+    exp.IntDiv: _operator("DIV", arithmetic.integral_divide),
+    exp.BitwiseAnd: _operator("&", arithmetic.bitwise),
+    exp.BitwiseOr: _operator("|", arithmetic.bitwise),
+    exp.BitwiseXor: _operator("^", arithmetic.bitwise),
+    exp.BitwiseNot: lambda typer, node: typer.call(node, "~", (node.this,)),
+    exp.BitwiseLeftShift: lambda typer, node: typer.call(node, "<<", (node.this, node.expression)),
+    exp.BitwiseRightShift: lambda typer, node: typer.call(node, ">>", (node.this, node.expression)),
+    exp.Any: lambda typer, node: typer.call(node, "any", (node.this.unnest(),)),
+    exp.AtTimeZone: Typer._spelled,
+    exp.FromTimeZone: Typer._spelled,
+    exp.And: _operator("AND", arithmetic.combine),
+    exp.Or: _operator("OR", arithmetic.combine),
+    **{kind: _operator(name, arithmetic.compare) for kind, name in _COMPARISONS.items()},
+    exp.DPipe: Typer._pipe,
+    exp.Not: Typer._not,
+    exp.Is: Typer._test,
+    exp.In: Typer._in,
+    exp.Between: Typer._between,
+    exp.Like: Typer._like,
+    exp.ILike: Typer._like,
+    exp.RegexpLike: Typer._like,
+    exp.Escape: lambda typer, node: typer.type(node.this),
+    exp.Cast: Typer._cast,
+    exp.Case: Typer._case,
+    exp.Collate: Typer._inner,
+    exp.Paren: Typer._inner,
+    exp.Alias: Typer._inner,
+    exp.Aliases: Typer._inner,
+    exp.IgnoreNulls: Typer._inner,
+    exp.RespectNulls: Typer._inner,
+    exp.Ordered: Typer._inner,
+    exp.Distinct: Typer._several,
+    exp.Tuple: Typer._several,
+    exp.Subquery: Typer._subquery,
+    exp.Query: Typer._subquery,
+    exp.Exists: Typer._exists,
+    exp.Anonymous: Typer._anonymous,
+    exp.Struct: Typer._struct,
+    exp.VarMap: Typer._map,
+    exp.Map: Typer._map,
+    exp.Window: Typer._window,
+    exp.WithinGroup: Typer._within_group,
+    exp.Filter: Typer._filter,
+    exp.Var: _constant(STRING),
+}

@@ -1,0 +1,161 @@
+"""The command line as a user runs it: real processes, what they print, what they exit with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def headwater(*arguments: object, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from headwater.cli import main; main()", *map(str, arguments)]
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "HEADWATER_PROJECT")
+    }
+    done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, env=environment, timeout=60)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def records(*arguments: object, folder: Path) -> list[dict[str, Any]]:
+    done = headwater(*arguments, "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    assert headwater("init", "shop", folder=tmp_path).returncode == 0
+    return tmp_path / "shop"
+
+
+def test_a_new_project_compiles_and_takes_its_events(shop: Path) -> None:
+    checked = headwater("check", folder=shop)
+    assert (checked.returncode, checked.stdout) == (0, "shop: 1 topic, 2 views: ok\n")
+    appended = headwater("append", "orders", "orders.jsonl", folder=shop)
+    assert appended.stdout == (
+        "orders: 6 rows, 2 dead letters (headwater dead orders), 1 behind the watermark; "
+        "commit 1, watermark 2026-01-05 09:02:25.000\n"
+    )
+    assert [(r["commit"], r["kind"], r["rows"], r["sources"]) for r in records("log", "orders", folder=shop)] == [
+        (0, "create", 0, []),
+        (1, "append", 6, ["local"]),
+    ]
+    assert [(r["position"], r["error"]) for r in records("dead", "orders", folder=shop)] == [
+        ("orders.jsonl:4", "wrong-type"),
+        ("orders.jsonl:7", "missing-value"),
+    ]
+    tail = headwater("tail", "orders", "--from", "10m", folder=shop).stdout.splitlines()
+    assert tail[0].split()[:5] == ["_commit", "_row", "_watermark", "_source", "id"]
+    assert len(tail) == 7
+    assert [row["id"] for row in records("tail", "orders", "--from", 1, folder=shop)][:2] == ["o-1", "o-2"]
+
+
+def test_init_overwrites_nothing(shop: Path) -> None:
+    again = headwater("init", "shop", folder=shop.parent)
+    assert again.returncode == 1
+    assert 'error: "shop" already has headwater.toml' in again.stderr
+
+
+def test_check_shows_the_place_and_exits_with_1(shop: Path) -> None:
+    (shop / "bad.sql").write_text("CREATE MATERIALIZED VIEW bad AS\nSELECT id, quantty FROM orders;\n")
+    done = headwater("check", folder=shop)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("bad.sql:2:12: error: ")
+    assert lines[0].endswith("(unknown-column)")
+    assert lines[1:3] == ["    SELECT id, quantty FROM orders;", "               ^"]
+    assert lines[-1] == "shop: 1 topic, 3 views: 1 error"
+    as_json = headwater("check", "--json", folder=shop)
+    (finding,) = [json.loads(line) for line in as_json.stdout.splitlines()]
+    assert (finding["severity"], finding["error"], finding["line"], finding["column"]) == (
+        "error",
+        "unknown-column",
+        2,
+        12,
+    )
+
+
+def test_plan_prints_a_tree_and_json(shop: Path) -> None:
+    text = headwater("plan", "sales_per_minute", folder=shop).stdout
+    assert 'view "sales_per_minute"' in text
+    assert "revenue DECIMAL(31, 2)" in text
+    (plan,) = records("plan", "large_orders", folder=shop)
+    assert [column["name"] for column in plan["columns"]] == ["id", "customer", "product", "total", "at"]
+
+
+def test_standard_input_strictness_and_batches(shop: Path) -> None:
+    event = b'{"id": "s-%d", "quantity": 1, "price": 2, "at": "2026-01-05T10:00:00Z"}\n'
+    done = headwater(
+        "append", "orders", "-", "--batch", 2, "--json", folder=shop, stdin=b"".join(event % n for n in range(5))
+    )
+    assert json.loads(done.stdout) | {"watermark": None} == {
+        "topic": "orders", "commit": 3, "rows": 5, "dead": 0, "watermark": None, "behind": 0, "repeated": False,
+    }  # fmt: skip
+    strict = headwater("append", "orders", "orders.jsonl", "--strict", folder=shop)
+    assert strict.returncode == 1
+    assert "Nothing was appended" in strict.stderr
+    assert len(records("tail", "orders", folder=shop)) == 5
+
+
+def test_errors_are_json_on_standard_error_if_asked(shop: Path) -> None:
+    done = headwater("append", "nope", "orders.jsonl", "--json", folder=shop)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert json.loads(done.stderr)["error"] == "unknown-topic"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("append", "orders", "missing.jsonl"), ("append", "orders", "notes.txt"), ("tick", "orders", "--to", "soon"),
+     ("tail", "orders", "--from", "yesterday-ish")],
+)  # fmt: skip
+def test_wrong_arguments_exit_with_1_and_say_what_to_do(shop: Path, arguments: tuple[str, ...]) -> None:
+    (shop / "notes.txt").write_text("hello")
+    done = headwater(*arguments, folder=shop)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_wrong_usage_exits_with_2(shop: Path) -> None:
+    assert headwater("append", folder=shop).returncode == 2
+    assert headwater("apend", "orders", folder=shop).returncode == 2
+
+
+def test_outside_a_project_it_says_so(tmp_path: Path) -> None:
+    done = headwater("check", folder=tmp_path)
+    assert done.returncode == 1
+    assert "headwater init DIR" in done.stderr
+
+
+def test_a_tick_moves_the_watermark(shop: Path) -> None:
+    headwater("append", "orders", "orders.jsonl", folder=shop)
+    (moved,) = records("tick", "orders", "--to", "2026-01-05T10:00:00Z", folder=shop)
+    assert (moved["commit"], moved["watermark"]) == (2, "2026-01-05T10:00:00+00:00")
+
+
+def test_trim_lets_go_of_old_events(shop: Path) -> None:
+    for _ in range(2):
+        headwater("append", "orders", "orders.jsonl", folder=shop)
+    assert records("trim", "orders", "--before", 2, folder=shop) == [{"topic": "orders", "rows": 6}]
+    assert len(records("tail", "orders", folder=shop)) == 6
+
+
+def test_generated_events_are_the_same_for_the_same_seed_and_can_be_appended(shop: Path) -> None:
+    first = headwater("generate", "orders", "--rows", 300, "--poison", 0.02, folder=shop).stdout
+    headwater("generate", "orders", "--rows", 300, "--poison", 0.02, "--out", "made.jsonl", folder=shop)
+    assert (shop / "made.jsonl").read_text() == first
+    (receipt,) = records("append", "orders", "made.jsonl", folder=shop)
+    assert receipt["rows"] + receipt["dead"] == len([line for line in first.splitlines() if line.strip()])
+    assert receipt["dead"] > 0
+
+
+def test_the_demo_runs_and_keeps_its_project(tmp_path: Path) -> None:
+    done = headwater("demo", "--in", "kept", "--rows", 4000, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "4,000 events" in done.stdout
+    assert len(records("tail", "orders", "--project", tmp_path / "kept", folder=tmp_path)) > 3900
