@@ -3,12 +3,13 @@
 # make test      set-up, servers, lint and every test; ARGS="-k clock" is given to pytest
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
+# make bench     the log against its peers, as in docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
 .DEFAULT_GOAL := setup
 .NOTPARALLEL:
-.PHONY: setup demo test lint format servers lock clean
+.PHONY: setup demo test lint format servers bench lock clean
 
 VENV := .venv
 READY := $(VENV)/ready
@@ -54,6 +55,10 @@ format: setup
 
 servers: setup
 	@$(VENV)/bin/python tools/servers.py $(if $(ALL),--all)
+
+bench: setup
+	$(call say,bench: log)
+	@$(VENV)/bin/python bench/log.py
 
 lock:
 	$(call say,lock: resolving)

@@ -99,6 +99,7 @@ ARROW_RULES: list[tuple[pa.Array, pa.DataType, Any]] = [
     (pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64())), pa.map_(pa.string(), pa.int8()), BAD),
     (pa.array([[1]]), pa.string(), BAD),
     (pa.array(["x"]), pa.list_(pa.string()), BAD),
+    (pa.array([{"a": 1}]), pa.list_(pa.int64()), BAD),
 ]
 
 

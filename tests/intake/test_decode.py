@@ -234,6 +234,19 @@ def test_what_is_no_data_is_refused_by_name(orders: Decoder) -> None:
         orders.decode(7)
 
 
+def test_a_pandas_frame_that_mixes_classes_is_read_row_by_row(orders: Decoder) -> None:
+    frame = pd.DataFrame({"id": ["a", 2, "c"], "weight": [None, 1.5, 2.0], "at": [NOON, NOON, NOON]})
+    decoded = orders.decode(frame)
+    assert decoded.rows["id"].to_pylist() == ["a", "c"]
+    assert decoded.rows["weight"].to_pylist() == [None, 2.0]
+    assert only_letter(decoded)["reason"] == 'column "id" is 2, which doesn\'t fit STRING'
+
+
+def test_missing_values_of_a_pandas_frame_are_null(orders: Decoder) -> None:
+    frame = pd.DataFrame({"id": ["a", "b"], "quantity": [1, None], "at": pd.to_datetime([NOON, NOON])})
+    assert orders.decode(frame).rows["quantity"].to_pylist() == [1, None]
+
+
 def test_a_table_with_a_doubled_column_is_refused(orders: Decoder) -> None:
     with pytest.raises(ArgumentRefused, match='more than one column "id"'):
         orders.decode(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"]))

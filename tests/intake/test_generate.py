@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,11 +81,9 @@ def test_events_arrive_at_the_rate_and_are_late_as_asked() -> None:
     (batch,) = generator.batches(4_000)
     assert batch.arrived_at == START + timedelta(seconds=399.9)
     arrivals = pa.array([START + timedelta(seconds=n / 10) for n in range(4_000)], INSTANT)
-    delays = pc.subtract(arrivals, batch.rows["at"].combine_chunks())
-    late = pc.sum(pc.greater(delays, timedelta())).as_py()
-    assert 800 < late < 1_200
-    assert pc.max(delays).as_py() == timedelta(seconds=20)
-    assert pc.min(delays).as_py() == timedelta()
+    delays = pc.subtract(arrivals, batch.rows["at"].combine_chunks()).to_pylist()
+    assert 800 < sum(delay > timedelta() for delay in delays) < 1_200
+    assert (min(delays), max(delays)) == (timedelta(), timedelta(seconds=20))
 
 
 def test_duplicates_are_the_same_event_again() -> None:
@@ -136,10 +133,8 @@ def test_a_table_gets_changes_of_its_keys() -> None:
     assert Decoder(topic).decode(to_json_lines(batch)).rows.equals(batch.rows)
 
 
-@pytest.mark.parametrize("option", ["poison", "duplicates", "nulls"])
-def test_nothing_troublesome_comes_unasked(option: str) -> None:
+def test_nothing_troublesome_comes_unasked() -> None:
     (batch,) = Generator(topic=CLICKS).batches(1_000)
     assert batch.poison == []
     assert len(pc.unique(batch.rows["id"])) == 1_000
     assert all(column.null_count == 0 for column in batch.rows.columns)
-    assert getattr(Generator(topic=CLICKS), option) == 0

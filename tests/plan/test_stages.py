@@ -57,7 +57,10 @@ def test_a_window_over_the_time_of_arrival() -> None:
         SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(_arrived_at), INTERVAL '1' MINUTE)
         GROUP BY window_end
     """
-    assert stages(query)[1:] == ["└─ Assign TUMBLE of 1 minute over _arrived_at", "   └─ Scan stream orders: _arrived_at"]
+    assert stages(query)[1:] == [
+        "└─ Assign TUMBLE of 1 minute over _arrived_at",
+        "   └─ Scan stream orders: _arrived_at",
+    ]
 
 
 def test_aggregates_inside_expressions_are_lifted_out_once() -> None:
@@ -67,8 +70,7 @@ def test_aggregates_inside_expressions_are_lifted_out_once() -> None:
     """
     assert stages(query)[:2] == [
         "Project window_end, sum / count AS mean, count AS n, large",
-        "└─ Aggregate by window_end: SUM(amount) AS sum, COUNT(*) AS count, "
-        "COUNT(*) FILTER(WHERE amount > 9) AS large",
+        "└─ Aggregate by window_end: SUM(amount) AS sum, COUNT(*) AS count, COUNT(*) FILTER(WHERE amount > 9) AS large",
     ]
 
 
@@ -176,7 +178,9 @@ def test_a_filter_on_row_number_is_a_top_n(condition: str) -> None:
 
 
 def test_qualify_is_a_top_n_without_showing_the_rank() -> None:
-    query = f"SELECT id, window_end FROM {TUMBLE} QUALIFY RANK() OVER (PARTITION BY window_end ORDER BY amount DESC) <= 2"
+    query = (
+        f"SELECT id, window_end FROM {TUMBLE} QUALIFY RANK() OVER (PARTITION BY window_end ORDER BY amount DESC) <= 2"
+    )
     (top,) = [stage for stage in view(query).stages if isinstance(stage, TopN)]
     assert (top.limit, top.ranking, top.rank) == (2, "rank", None)
 
@@ -269,7 +273,9 @@ def test_a_windowed_view_is_read_through_its_derived_topic_at_its_window_time() 
     (scan,) = plan.view("v").scans
     assert (scan.kind, scan.relation, scan.time) == ("view", "per_minute", "window_end")
     assert plan.view("v").execution.kind == "live"
-    assert [str(stage.shift) for stage in plan.view("v").stages if hasattr(stage, "shift")] == ["-1 day, 23:59:59.999000"]
+    assert [str(stage.shift) for stage in plan.view("v").stages if hasattr(stage, "shift")] == [
+        "-1 day, 23:59:59.999000"
+    ]
 
 
 def test_a_diamond_of_views() -> None:
@@ -310,7 +316,9 @@ def test_star_leaves_out_the_columns_of_the_log_and_those_it_is_told_to() -> Non
 
 
 def test_the_columns_of_the_log_can_be_named() -> None:
-    found = view("SELECT id, _commit AS position, unix_micros(_arrived_at) - unix_micros(at) AS took FROM orders").columns
+    found = view(
+        "SELECT id, _commit AS position, unix_micros(_arrived_at) - unix_micros(at) AS took FROM orders"
+    ).columns
     assert [str(column) for column in found] == ["id STRING NOT NULL", "position BIGINT NOT NULL", "took BIGINT"]
 
 

@@ -86,7 +86,18 @@ def located(origin: Origin) -> Iterator[None]:
 
 def caller() -> Origin:
     """The file and line that called into this package."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__package__") == __package__:
+    frame = _calling_frame()
+    return Origin(frame.f_code.co_filename, frame.f_lineno)
+
+
+def names_of_caller() -> dict[str, Any]:
+    """What the names of the calling code stand for, so that annotations kept as text can be read."""
+    frame = _calling_frame()
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _calling_frame() -> FrameType:
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         frame = frame.f_back
-    return Origin(frame.f_code.co_filename, frame.f_lineno) if frame else Origin("<unknown>")
+    return frame

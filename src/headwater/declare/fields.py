@@ -10,6 +10,7 @@ A column or field without `| None` is NOT NULL. Elements of arrays and maps may 
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,6 +22,8 @@ from headwater import sql
 from headwater.errors import UnknownType
 from headwater.model import INSTANT, Column
 
+Names = Mapping[str, Any]
+_NOTHING: Names = {}
 _SCALARS: dict[Any, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
@@ -34,8 +37,10 @@ _SCALARS: dict[Any, pa.DataType] = {
 }
 
 
-def column_of(name: str, spec: Any) -> Column:
+def column_of(name: str, spec: Any, known: Names = _NOTHING) -> Column:
     """A column from its name and its type: SQL text, a Python type, an Arrow type or a column.
+
+    `known` are the names that annotations may use beside those of their module.
 
     >>> print(column_of("at", datetime), "|", column_of("note", str | None), "|", column_of("n", "INT"))
     at TIMESTAMP NOT NULL | note STRING | n INT
@@ -46,7 +51,7 @@ def column_of(name: str, spec: Any) -> Column:
         return sql.parse_column(name, spec)
     if isinstance(spec, pa.DataType):
         return Column(name, spec)
-    return _annotated_column(name, spec)
+    return _annotated_column(name, spec, known)
 
 
 def type_of(spec: Any) -> pa.DataType:
@@ -54,15 +59,18 @@ def type_of(spec: Any) -> pa.DataType:
     return sql.parse_type(spec) if isinstance(spec, str) else column_of("value", spec).type
 
 
-def columns_of_class(declared: type) -> tuple[Column, ...]:
+def columns_of_class(declared: type, known: Names = _NOTHING) -> tuple[Column, ...]:
     """The columns that the annotations of a class say, in their order."""
-    hints = get_type_hints(declared, include_extras=True)
+    try:
+        hints = get_type_hints(declared, localns=dict(known), include_extras=True)
+    except NameError as missing:
+        raise UnknownType(f'class "{declared.__name__}" names an unknown type', detail=f"{missing}.") from None
     if not hints:
         raise UnknownType(f'class "{declared.__name__}" has no annotated fields', hint="Write name: type in it.")
-    return tuple(_annotated_column(name, hint) for name, hint in hints.items())
+    return tuple(_annotated_column(name, hint, known) for name, hint in hints.items())
 
 
-def _annotated_column(name: str, hint: Any) -> Column:
+def _annotated_column(name: str, hint: Any, known: Names) -> Column:
     nullable, kind = _without_none(hint)
     text = next((part for part in get_args(kind)[1:] if isinstance(part, str)), None) if _is_annotated(kind) else None
     if _is_annotated(kind):
@@ -71,7 +79,7 @@ def _annotated_column(name: str, hint: Any) -> Column:
     if text is not None:
         column = sql.parse_column(name, text)
         return replace(column, nullable=column.nullable and nullable)
-    return Column(name, _arrow(name, kind), nullable)
+    return Column(name, _arrow(name, kind, known), nullable)
 
 
 def _is_annotated(hint: Any) -> bool:
@@ -87,17 +95,17 @@ def _without_none(hint: Any) -> tuple[bool, Any]:
     return len(rest) < len(get_args(hint)), rest[0]
 
 
-def _arrow(name: str, kind: Any) -> pa.DataType:
+def _arrow(name: str, kind: Any, known: Names) -> pa.DataType:
     if kind in _SCALARS:
         return _SCALARS[kind]
     if get_origin(kind) is list:
-        return pa.list_(_annotated_column(name, get_args(kind)[0]).type)
+        return pa.list_(_annotated_column(name, get_args(kind)[0], known).type)
     if get_origin(kind) is dict:
-        return pa.map_(*(_annotated_column(name, part).type for part in get_args(kind)))
+        return pa.map_(*(_annotated_column(name, part, known).type for part in get_args(kind)))
     if isinstance(kind, pa.DataType):
         return kind
-    if isinstance(kind, type) and get_type_hints(kind):
-        return pa.struct([column.field for column in columns_of_class(kind)])
+    if isinstance(kind, type) and getattr(kind, "__annotations__", None):
+        return pa.struct([column.field for column in columns_of_class(kind, known)])
     if kind is Decimal:
         hint = 'Write Annotated[Decimal, "DECIMAL(12, 2)"].'
         raise UnknownType(f'"{name}" is a Decimal of unknown size', hint=hint)

@@ -26,7 +26,7 @@ def load_python(path: str | Path) -> Parsed:
     module = ModuleType(f"declarations.{Path(path).stem}")
     module.__file__ = file
     try:
-        code = compile(Path(path).read_bytes(), file, "exec")
+        code = compile(Path(path).read_bytes(), file, "exec", dont_inherit=True)
         with _isolated(module, Path(path).resolve().parent) as beside:
             exec(code, module.__dict__)  # noqa: S102  a declaration file is the user's own program
     except (Exception, SystemExit) as problem:

@@ -16,6 +16,7 @@ from headwater.declare.arguments import (
     caller,
     checked,
     located,
+    names_of_caller,
     read_columns,
     read_distance,
     read_duration,
@@ -145,7 +146,7 @@ def _shape(
             raise ClauseRefused(f'"{target}" is declared without columns', hint="Say columns={…}.", origin=origin)
         return {"name": name or target, "columns": read_columns(columns, origin)}
     with located(origin):
-        found = columns_of_class(target)
+        found = columns_of_class(target, names_of_caller())
     comment = given["comment"] or (inspect.cleandoc(target.__doc__ or "") if not _is_generated(target) else None)
     return {"name": name or _snake_case(target.__name__), "columns": found, "comment": comment or None}
 

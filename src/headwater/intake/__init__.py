@@ -1,6 +1,7 @@
 """Ways in: what users have, decoded into rows of the declared types and dead letters."""
 
-from headwater.intake.convert import Converted, convert
+from headwater.intake.convert import convert
+from headwater.intake.converted import Converted
 from headwater.intake.dead import DEAD
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.encode import json_lines_of

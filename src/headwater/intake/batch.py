@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.convert import Converted, concatenate
+from headwater.intake.converted import Converted, concatenate
 from headwater.intake.dead import Letter
 
 

@@ -11,34 +11,20 @@ that somebody gave as a string, it may stand for a number or a boolean.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.intake.converted import Converted, attempt, only_where
+from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
 from headwater.model import INSTANT
 
 Rule = Callable[[pa.Array], pa.Array]
-Some = TypeVar("Some", bound=Sequence[Any])
-
-DOESNT_FIT = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, OverflowError, TypeError)
-"""What a rule may raise to say that some value doesn't fit."""
-
-_PIECES = 8
 _NAIVE = pa.timestamp("us")
 _WHOLE = pa.decimal128(38, 0)
 _ZONED = r"[T ].*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
-
-
-@dataclass(frozen=True)
-class Converted:
-    """`values` in the declared type; `bad` is true where a value didn't fit (and is NULL now), None if all did."""
-
-    values: pa.Array
-    bad: pa.Array | None = None
 
 
 def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool = False) -> Converted:
@@ -57,59 +43,6 @@ def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool 
         return _convert_nested(plain, kind, text)
     rule = _rule(plain.type, kind, text)
     return attempt(plain, rule, kind) if rule else _all_bad(plain, kind)
-
-
-def attempt(values: Some, rule: Callable[[Some], pa.Array | Converted], kind: pa.DataType) -> Converted:
-    """The rule on all values; on failure on ever smaller pieces of them, until what doesn't fit stands alone."""
-    parts: list[Converted] = []
-    _gather(values, rule, kind, parts)
-    return concatenate(parts)
-
-
-def _gather(
-    values: Some, rule: Callable[[Some], pa.Array | Converted], kind: pa.DataType, parts: list[Converted]
-) -> None:
-    try:
-        found = rule(values)
-        parts.append(found if isinstance(found, Converted) else Converted(found))
-        return
-    except DOESNT_FIT:
-        if len(values) == 1:
-            parts.append(Converted(pa.nulls(1, kind), pa.array([True])))
-            return
-    step = -(-len(values) // _PIECES)
-    for at in range(0, len(values), step):
-        _gather(values[at : at + step], rule, kind, parts)  # type: ignore[arg-type]  # a slice is of the same class
-
-
-def concatenate(parts: Sequence[Converted]) -> Converted:
-    """Several converted arrays as one."""
-    if len(parts) == 1:
-        return parts[0]
-    values = pa.concat_arrays([part.values for part in parts])
-    if all(part.bad is None for part in parts):
-        return Converted(values)
-    mask: list[bool] = []
-    for part in parts:
-        mask += [False] * len(part.values) if part.bad is None else part.bad.to_pylist()
-    return Converted(values, pa.array(mask, pa.bool_()))
-
-
-def bad_mask(part: Converted) -> pa.Array:
-    """The mask of bad values, whether or not there are any."""
-    return part.bad if part.bad is not None else pa.repeat(False, len(part.values))
-
-
-def either(first: pa.Array | None, second: pa.Array | None) -> pa.Array | None:
-    """The union of two masks, where None is a mask without a true value."""
-    if first is None or second is None:
-        return second if first is None else first
-    return pc.or_(first, second)
-
-
-def only_where(mask: pa.Array) -> pa.Array | None:
-    """The mask, or None if nothing in it is true."""
-    return mask if pc.any(mask).as_py() else None
 
 
 def _all_bad(array: pa.Array, kind: pa.DataType) -> Converted:
@@ -256,7 +189,10 @@ def _local_rule(source: pa.DataType, kind: pa.DataType) -> Rule | None:
     return _cast(kind) if without_zone or pa.types.is_date(source) or pa.types.is_string(source) else None
 
 
-# Nested values: the children are converted as arrays of their own; one bad child makes its parent bad
+# Nested values: the children are converted as arrays of their own
+
+
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def _convert_nested(array: pa.Array, kind: pa.DataType, text: bool) -> Converted:
@@ -265,7 +201,7 @@ def _convert_nested(array: pa.Array, kind: pa.DataType, text: bool) -> Converted
         return _convert_struct(array, kind, text)
     if pa.types.is_map(kind) and pa.types.is_map(source):
         return _convert_map(array, kind, text)
-    if pa.types.is_list(kind) and not pa.types.is_map(source) and hasattr(array, "flatten") and source.num_fields == 1:
+    if pa.types.is_list(kind) and any(is_list(source) for is_list in _LISTS):
         listed = array if pa.types.is_list(source) else array.cast(pa.list_(source.value_type))
         return assemble_list(listed.is_valid(), pc.list_value_length(listed),
                              convert(listed.flatten(), kind.value_type, text=text), kind)  # fmt: skip
@@ -292,72 +228,3 @@ def _convert_map(array: pa.Array, kind: pa.DataType, text: bool) -> Converted:
 def map_as_list(array: pa.Array) -> pa.Array:
     """The maps as lists of their entries; Arrow's kernels for lists don't take maps."""
     return array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
-
-
-def assemble_struct(valid: pa.Array, children: Sequence[Converted], kind: pa.DataType) -> Converted:
-    """A struct from its fields; a field that may not be NULL and is makes the struct bad."""
-    bad = None
-    for field, child in zip(kind, children, strict=True):
-        bad = either(bad, child.bad)
-        if not field.nullable and child.values.null_count:
-            bad = either(bad, child.values.is_null())
-    bad = None if bad is None else only_where(pc.and_(bad, valid))
-    values = pa.StructArray.from_arrays([child.values for child in children], fields=list(kind), mask=pc.invert(valid))
-    return _without_bad(values, bad, kind)
-
-
-def assemble_list(valid: pa.Array, lengths: pa.Array, items: Converted, kind: pa.DataType) -> Converted:
-    """A list from the flat values of all lists and the length of each."""
-    offsets = _offsets(lengths)
-    values = pa.ListArray.from_arrays(offsets, items.values, type=kind, mask=pc.invert(valid))
-    bad = items.bad
-    if not kind.value_field.nullable and items.values.null_count:
-        bad = either(bad, items.values.is_null())
-    return _without_bad(values, _parents(bad, offsets), kind)
-
-
-def assemble_map(valid: pa.Array, lengths: pa.Array, keys: Converted, items: Converted, kind: pa.DataType) -> Converted:
-    """A map from the flat keys and values of all maps and the size of each; a key can't be NULL or come twice."""
-    offsets = _offsets(lengths)
-    bad = _parents(either(either(keys.bad, only_where(keys.values.is_null())), items.bad), offsets)
-    bad = either(bad, _with_double_keys(keys.values, offsets))
-    if bad is not None:
-        kept = pc.invert(_children(bad, offsets))
-        keys, items = Converted(keys.values.filter(kept)), Converted(items.values.filter(kept))
-        offsets, valid = _offsets(pc.if_else(bad, 0, lengths)), pc.and_not(valid, bad)
-    values = pa.MapArray.from_arrays(offsets, keys.values, items.values, type=kind)
-    return Converted(pc.if_else(valid, values, pa.scalar(None, kind)) if valid.false_count else values, bad)
-
-
-def _without_bad(values: pa.Array, bad: pa.Array | None, kind: pa.DataType) -> Converted:
-    return Converted(values if bad is None else pc.if_else(bad, pa.scalar(None, kind), values), bad)
-
-
-def _offsets(lengths: pa.Array) -> pa.Array:
-    ends = pc.cumulative_sum(lengths.fill_null(0)).cast(pa.int32())
-    return pa.concat_arrays([pa.array([0], pa.int32()), ends])
-
-
-def _parents(bad: pa.Array | None, offsets: pa.Array) -> pa.Array | None:
-    """Which parents have a bad child."""
-    if bad is None or not pc.any(bad).as_py():
-        return None
-    counts = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(bad.cast(pa.int64()))]).take(offsets)
-    return pc.greater(counts.slice(1), counts.slice(0, len(counts) - 1))
-
-
-def _children(bad: pa.Array, offsets: pa.Array) -> pa.Array:
-    """Which children have a bad parent."""
-    owners = pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(offsets[-1].as_py(), pa.null())))
-    return bad.take(owners)
-
-
-def _with_double_keys(keys: pa.Array, offsets: pa.Array) -> pa.Array | None:
-    if pa.types.is_nested(keys.type) or not len(keys):
-        return None
-    owners = pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(len(keys), pa.null())))
-    counted = pa.table({"owner": owners, "key": keys}).group_by(["owner", "key"]).aggregate([([], "count_all")])
-    if counted.num_rows == len(keys):
-        return None
-    doubled = counted.filter(pc.greater(counted["count_all"], 1))["owner"]
-    return pc.is_in(pa.array(range(len(offsets) - 1), owners.type), value_set=doubled.combine_chunks())

@@ -18,7 +18,8 @@ import pyarrow.csv as pa_csv
 
 from headwater.errors import ArgumentRefused, UnreadableEvent
 from headwater.intake.batch import Batch, Part, merge
-from headwater.intake.convert import Converted, convert
+from headwater.intake.convert import convert
+from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.files import Chunk, Records
 from headwater.intake.json_lines import parse_value

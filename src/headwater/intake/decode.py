@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused, WrongType
 from headwater.intake.batch import Batch
-from headwater.intake.convert import Converted
+from headwater.intake.converted import Converted
 from headwater.intake.csv_lines import CsvLines
 from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
 from headwater.intake.door import Objection, default_operations, objections
@@ -22,7 +22,7 @@ from headwater.intake.identity import identities
 from headwater.intake.json_lines import JsonLines
 from headwater.intake.layout import layout_of
 from headwater.intake.lines import LINES_AT_ONCE, pieces
-from headwater.intake.rows import as_table, read_rows, read_table
+from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
 from headwater.intake.values import describe_misfit
 from headwater.model import Topic
 
@@ -85,7 +85,9 @@ class Decoder:
         elif isinstance(data, bytes | bytearray | memoryview):
             yield from self._lines(bytes(data), where, 1)
         elif (table := as_table(data)) is not None:
-            yield read_table(self._layout, table, where)
+            yield from read_table(self._layout, table, where)
+        elif hasattr(data, "notna") and hasattr(data, "to_dict"):
+            yield from self._rows(frame_rows(data), where)
         elif isinstance(data, Mapping) or (dataclasses.is_dataclass(data) and not isinstance(data, type)):
             yield read_rows(self._layout, [data], where)
         elif isinstance(data, Iterable):
@@ -106,7 +108,7 @@ class Decoder:
 
     def _chunk(self, chunk: Chunk, where: str) -> Iterator[Batch]:
         if isinstance(chunk.data, pa.Table):
-            yield read_table(self._layout, chunk.data, where, chunk.first)
+            yield from read_table(self._layout, chunk.data, where, chunk.first)
         elif isinstance(chunk.data, bytes):
             yield from self._lines(chunk.data, where, chunk.first)
         else:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import DataError, MissingValue, TimeOutOfRange, WrongType
-from headwater.intake.convert import Converted, only_where
+from headwater.intake.converted import Converted, only_where
 from headwater.intake.dead import shorten
 from headwater.intake.layout import DELETE, UPSERT, Layout
 from headwater.model import INSTANT, spell_duration

@@ -28,7 +28,7 @@ def json_lines_of(table: pa.Table) -> bytes:
     b'{"id":"a","n":1}\\n{"n":2}\\n'
     """
     if not table.num_rows or not table.num_columns:
-        return b"{}\n" * table.num_rows
+        return b"{}\n" * int(table.num_rows)
     members = [_members(field.name, column) for field, column in zip(table.schema, table.columns, strict=True)]
     # each member brings its comma along: Arrow's own skipping of NULLs loses rows in which all are NULL
     lines = pc.binary_join_element_wise(pa.scalar("{"), *members, pa.scalar("}\n"), "")

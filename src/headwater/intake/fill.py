@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.convert import Converted, assemble_list, assemble_map, assemble_struct
+from headwater.intake.converted import Converted
+from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
 
 Random = np.random.Generator
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import DataError, EventTooLarge, UnreadableEvent
-from headwater.intake.convert import attempt, only_where
+from headwater.intake.converted import attempt, only_where
 from headwater.intake.dead import Letter
 
 LARGEST_EVENT = 4 * 1024 * 1024

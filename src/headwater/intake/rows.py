@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,14 @@ import pyarrow as pa
 
 from headwater.errors import ArgumentRefused, UnreadableEvent
 from headwater.intake.batch import Batch
-from headwater.intake.convert import Converted, convert
+from headwater.intake.convert import convert
+from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.encode import row_as_json
 from headwater.intake.layout import Layout
 from headwater.intake.values import as_mapping, column_of
+
+_ROWS_AT_ONCE = 1_048_576
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class ArrowOriginals:
 
     table: pa.Table
     where: str
-    first: int | None
+    first: int
+    numbered: bool
 
     def content(self, row: int) -> bytes:
         """The row as JSON."""
@@ -93,7 +97,7 @@ class ArrowOriginals:
 
     def position(self, row: int) -> str:
         """`rows[3]` for a table, `orders.parquet:4` for a file."""
-        return f"{self.where}[{row}]" if self.first is None else f"{self.where}:{self.first + row}"
+        return f"{self.where}:{self.first + row}" if self.numbered else f"{self.where}[{self.first + row}]"
 
 
 def _as_text(scalar: pa.Scalar) -> str:
@@ -104,20 +108,33 @@ def _as_text(scalar: pa.Scalar) -> str:
     return bytes(held).decode("utf-8", "backslashreplace")
 
 
-def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = None) -> Batch:
-    """A batch from an Arrow table. Columns are found by name; one that isn't there is NULL in every row."""
+def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = None) -> Iterator[Batch]:
+    """Batches from an Arrow table. Columns are found by name; one that isn't there is NULL in every row.
+
+    `first` is the number of the table's first row if it is part of a file.
+    """
     doubled = {name for name in table.column_names if table.column_names.count(name) > 1} & set(layout.names)
     if doubled:
         raise ArgumentRefused(f'{where} has more than one column "{min(doubled)}"', topic=layout.topic)
-    columns = []
-    for name, kind in zip(layout.names, layout.kinds, strict=True):
-        there = name in table.column_names
-        columns.append(convert(table.column(name), kind) if there else Converted(pa.nulls(table.num_rows, kind)))
-    return Batch(columns, ArrowOriginals(table, where, first))
+    for start in range(0, table.num_rows, _ROWS_AT_ONCE):
+        part = table.slice(start, _ROWS_AT_ONCE)
+        originals = ArrowOriginals(part, where, (first or 0) + start, first is not None)
+        yield Batch(
+            [_column(part, name, kind) for name, kind in zip(layout.names, layout.kinds, strict=True)], originals
+        )
+
+
+def _column(table: pa.Table, name: str, kind: pa.DataType) -> Converted:
+    if name not in table.column_names:
+        return Converted(pa.nulls(table.num_rows, kind))
+    return convert(table.column(name), kind)
 
 
 def as_table(data: Any) -> pa.Table | None:
-    """The table that `data` is or can export itself as (pandas, Polars, DuckDB, …); None if it can't."""
+    """The table that `data` is or can export itself as (pandas, Polars, DuckDB, …); None if it can't.
+
+    A pandas frame can't when a column mixes classes.
+    """
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -125,7 +142,16 @@ def as_table(data: Any) -> pa.Table | None:
     if isinstance(data, pa.RecordBatchReader):
         return data.read_all()
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data).read_all()
+        try:
+            return pa.RecordBatchReader.from_stream(data).read_all()
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return None
     if hasattr(data, "__arrow_c_array__"):
         return pa.Table.from_batches([pa.record_batch(data)])
     return None
+
+
+def frame_rows(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a pandas frame one by one, with its missing values as None."""
+    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows

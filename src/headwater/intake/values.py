@@ -15,18 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.intake.convert import (
-    DOESNT_FIT,
-    Converted,
-    assemble_list,
-    assemble_map,
-    assemble_struct,
-    attempt,
-    bad_mask,
-    convert,
-    either,
-    only_where,
-)
+from headwater.intake.convert import convert
+from headwater.intake.converted import DOESNT_FIT, Converted, attempt, bad_mask, either, only_where
+from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
 from headwater.model import INSTANT, spell_type
 
 

@@ -65,9 +65,12 @@ class Maintainer:
 
 
 def maintain(log: TopicLog, commit: int) -> None:
-    """Compact and checkpoint, as is due after a commit. Safe beside any number of writers and readers."""
-    compact(log, LARGE_FILE if commit // CHECKPOINT_EVERY % LARGE_EVERY == 0 else SMALL_FILE)
+    """Compact, checkpoint and clean, as is due after a commit. Safe beside any number of writers and readers."""
+    large = commit // CHECKPOINT_EVERY % LARGE_EVERY == 0
+    compact(log, LARGE_FILE if large else SMALL_FILE)
     checkpoint(log)
+    if large:
+        clean(log)
 
 
 def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:
@@ -92,8 +95,8 @@ def clean(log: TopicLog) -> int:
     checkpoint(log)
     table = _table(log)
     table.cleanup_metadata()
-    deleted = table.vacuum(retention_hours=int(KEEP_REPLACED.total_seconds() // 3600), dry_run=False)
-    return len(deleted)
+    hours = int(KEEP_REPLACED.total_seconds() // 3600)
+    return len(table.vacuum(retention_hours=hours, dry_run=False, full=True))  # also what a crash left behind
 
 
 def trim(log: TopicLog, before: int) -> int:

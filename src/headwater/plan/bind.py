@@ -36,6 +36,11 @@ class _Names:
     aliases: Aliases = field(default_factory=dict)
     nearest: bool = False
 
+    def sources(self, name: str) -> list[str]:
+        """The inputs that have a column of that name."""
+        every = [source for scope in self.scopes.values() for source in scope.sources]
+        return [source.name for source in every if name.lower() in source.places]
+
     def find(self, parts: list[str]) -> tuple[list[tuple[str, Field]], list[str]]:
         """The columns that a dotted name can stand for, each with its qualifier, and the struct's fields behind it."""
         readings = [(parts[1], parts[0], parts[2:])] if len(parts) > 1 else []
@@ -91,7 +96,7 @@ def _bound(context: Context, column: exp.Column, names: _Names) -> exp.Expr:
     parts = [part.name for part in column.parts]
     found, fields = names.find(parts)
     if found:
-        _check(context, column, [one for _, one in found])
+        _check(context, column, names, [one for _, one in found])
         side, chosen = found[0]
         bound = exp.column(exp.to_identifier(chosen.name), table=side or None)
         return with_fields(place(bound, column), fields)
@@ -101,14 +106,14 @@ def _bound(context: Context, column: exp.Column, names: _Names) -> exp.Expr:
     return move(exp.Null(), column)
 
 
-def _check(context: Context, column: exp.Column, found: list[Field]) -> None:
+def _check(context: Context, column: exp.Column, names: _Names, found: list[Field]) -> None:
     name = column.name
     if len(found) > 1:
         context.refuse(
             AmbiguousColumn,
             f'names a column "{name}" that more than one of its inputs has',
             column,
-            hint=f"Write the input before it, like input.{name}.",
+            hint=f"Write {' or '.join(f'{source}.{name}' for source in names.sources(name))}.",
             column_name=name,
         )
     elif found[0].varies:

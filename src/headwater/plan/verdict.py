@@ -200,7 +200,7 @@ def _judge_emit(context: Context, root: Stage) -> None:
     if refused and context.view.emit:
         wanted = context.view.emit.value
         detail, hint = refused
-        _report(context, EmitRefused, f"can't emit {wanted}", context.view.origin, detail=detail, hint=hint)
+        _report(context, EmitRefused, f"can't keep emit = '{wanted}'", context.view.origin, detail=detail, hint=hint)
 
 
 def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:

@@ -63,6 +63,8 @@ class HeadwaterParser(QueryParser):
         self, read: Callable[[HeadwaterParser], exp.Expr | None], tokens: list[Token], text: str
     ) -> exp.Expr:
         """One piece of a language from the whole of a text."""
+        if not tokens:
+            raise Unparsed("it is empty", 0, None)
         found = self._parse(lambda _: read(self), tokens, text)
         if len(found) != 1 or found[0] is None:
             raise Unparsed("it has to be one piece", 0, None)

@@ -1,0 +1,124 @@
+"""Maintenance: in the background of a long log, invisible to readers, and never at the cost of the clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.log.conftest import ORDERS, Wall, orders, seconds
+
+from headwater.log import TopicLog, open_storage
+from headwater.log.maintenance import Maintainer, checkpoint, clean, compact
+from headwater.log.read import commits, follow, read
+
+Again = Callable[[], TopicLog]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "orders"
+
+
+@pytest.fixture
+def again(folder: Path, wall: Wall) -> Again:
+    return lambda: TopicLog(ORDERS, open_storage(str(folder)), now=wall)
+
+
+def ids(log: TopicLog, first: int = 0) -> list[str]:
+    return read(log, first)["id"].to_pylist()  # type: ignore[no-any-return]
+
+
+def test_a_long_log_is_compacted_and_checkpointed_by_itself(again: Again, folder: Path) -> None:
+    log, maintainer = again(), Maintainer()
+    for number in range(250):
+        maintainer.after(log, log.append(orders((str(number), number))).commit)
+    maintainer.close()
+    assert ids(again()) == [str(number) for number in range(250)]
+    assert log.entries.last_checkpoint() is not None
+    assert len(again().snapshot().files) < 150
+    assert seconds(again().watermark) == 249 - 5
+    assert pl.read_delta(str(folder))["id"].n_unique() == 250
+
+
+def test_a_log_opened_from_its_checkpoint_goes_on(again: Again) -> None:
+    for number in range(20):
+        again().append(orders((str(number), number)), sequence=("till", number))
+    checkpoint(again())
+    log = again()
+    assert log.append(orders(("20", 20)), sequence=("till", 20)).commit == 21
+    assert again().append(orders(("3", 3)), sequence=("till", 3)).commit == 4, "an old sequence is still known"
+    assert ids(again()) == [str(number) for number in range(21)]
+
+
+def test_a_clock_behind_maintenance_entries_is_found(again: Again) -> None:
+    for number in range(12):
+        again().append(orders((str(number), number * 10)))
+    compact(again())
+    again().append(orders(("12", 120)))
+    compact(again())
+    assert [commit.kind for commit in commits(again())][-3:] == ["maintenance", "append", "maintenance"]
+    assert seconds(again().watermark) == 115
+    assert again().append(orders(("13", 1))).behind == 1
+
+
+def test_readers_and_writers_that_were_open_before_compaction_go_on(again: Again) -> None:
+    writer, reader = again(), again()
+    batches = follow(reader, poll=timedelta(milliseconds=1))
+    for number in range(12):
+        writer.append(orders((str(number), number)))
+    assert next(batches).rows.num_rows == 12
+    compact(again())
+    writer.append(orders(("12", 12)))
+    batch = next(batches)
+    while not batch.rows.num_rows:
+        batch = next(batches)
+    assert batch.rows["id"].to_pylist() == ["12"]
+
+
+def test_files_that_compaction_replaced_may_be_deleted_under_a_reader(again: Again, folder: Path) -> None:
+    log = again()
+    for number in range(12):
+        log.append(orders((str(number), number)))
+    log.snapshot()  # the reader knows the small files by name
+    old = {path.name for path in folder.glob("*.parquet")}
+    other = again()
+    compact(other)
+    for name in old:
+        (folder / name).unlink()
+    assert ids(log) == [str(number) for number in range(12)]
+
+
+def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path) -> None:
+    for number in range(12):
+        again().append(orders((str(number), number * 10)))
+    compact(again())
+    stray = folder / "00000000000000000099-crashed.parquet"
+    stray.write_bytes(b"left behind by a crash")
+    long_ago = time.time() - 40 * 24 * 3600
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (long_ago, long_ago))
+    clean(again())
+    assert not stray.exists()
+    assert again().entries.first() > 5, "old entries live on in the checkpoint"
+    assert ids(again()) == [str(number) for number in range(12)]
+    assert seconds(again().watermark) == 105
+    assert again().append(orders(("next", 1))).behind == 1
+
+
+def test_failed_maintenance_is_logged_and_appends_go_on(
+    again: Again, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log, maintainer = again(), Maintainer()
+    for number in range(99):
+        maintainer.after(log, log.append(orders((str(number), number))).commit)
+    (folder / "_delta_log" / "_last_checkpoint").write_text("damaged")
+    maintainer.after(log, log.append(orders(("99", 99))).commit)
+    maintainer.close()
+    assert "maintenance of" in caplog.text
+    assert log.append(orders(("100", 100))).commit == 101

@@ -1,0 +1,881 @@
+"""Every finding: its class, its place, and its full text."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from headwater import model, plan
+from headwater.errors import (
+    AmbiguousColumn,
+    ApproximateValue,
+    CheckFailed,
+    DependencyCycle,
+    DuplicateName,
+    EmitRefused,
+    Finding,
+    ImpureFunction,
+    KeyNotInOutput,
+    NotSupportedYet,
+    NoWatermark,
+    OptionRefused,
+    OrderDependent,
+    QueryRefused,
+    ReservedName,
+    StoreRefused,
+    TypeMismatch,
+    UnboundedJoin,
+    UnboundedState,
+    UngroupedColumn,
+    UnknownColumn,
+    UnknownFunction,
+    UnknownName,
+    UnknownStore,
+    UnknownType,
+    UnnamedColumn,
+    UnversionedJoin,
+    WindowRefused,
+)
+from tests.plan.planning import declared, marked, planned, view
+
+CASES: list[tuple[type[Finding], str, str]] = [
+    (
+        UnknownName,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM ordrs
+--                 ^ here
+""",
+        """\
+view "v" reads "ordrs", which is declared nowhere
+  Detail: No stream, table or view has that name.
+  Hint:   Did you mean "orders"?""",
+    ),
+    (
+        UnknownName,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    WITH a AS (SELECT id FROM b), b AS (SELECT id FROM orders)
+--                            ^ here
+    SELECT id FROM a
+""",
+        """\
+view "v" reads "b", which is declared nowhere
+  Detail: No stream, table or view has that name.
+  Hint:   Declare it with CREATE STREAM, CREATE TABLE or CREATE VIEW.""",
+    ),
+    (
+        UnknownColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, o.amout
+--             ^ here
+    FROM orders o
+""",
+        """\
+view "v" reads an unknown column "o.amout"
+  Detail: Its inputs have the columns id, customer, amount, weight, items, at.
+  Hint:   Did you mean "amount"?""",
+    ),
+    (
+        UnknownColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, count(*) AS n
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(att), INTERVAL '1' MINUTE)
+--                                       ^ here
+    GROUP BY window_end
+""",
+        """\
+view "v" reads an unknown column "att"
+  Detail: Its inputs have the columns id, customer, amount, weight, items, at.
+  Hint:   Did you mean "at"?""",
+    ),
+    (
+        UnknownFunction,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, concat(customer, uper(customer)) AS twice FROM orders
+--                              ^ here
+""",
+        """\
+view "v" calls an unknown function "uper"
+  Hint:   Did you mean upper or user?""",
+    ),
+    (
+        AmbiguousColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id FROM orders o JOIN payments p
+    ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
+    WHERE paid > 0 AND id <> ''
+--                     ^ here
+""",
+        """\
+view "v" names a column "id" that more than one of its inputs has
+  Hint:   Write o.id or p.id.""",
+    ),
+    (
+        DuplicateName,
+        """\
+    CREATE VIEW a AS SELECT id FROM orders;
+    CREATE VIEW A AS SELECT id FROM payments;
+--  ^ here
+""",
+        """\
+view "A" has a name that is taken
+  Detail: The other is a view, declared at project.sql:1:5.
+  Hint:   Give one of them another name.""",
+    ),
+    (
+        ReservedName,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, amount AS _amount FROM orders
+--             ^ here
+""",
+        """\
+view "v" has an output column "_amount", a name that belongs to the log
+  Hint:   Give it another name: _amount AS amount.""",
+    ),
+    (
+        UnnamedColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, upper(customer) FROM orders
+--             ^ here
+""",
+        """\
+view "v" has an output column without a name
+  Detail: The column is UPPER(customer).
+  Hint:   Give it a name with AS.""",
+    ),
+    (
+        DependencyCycle,
+        """\
+    CREATE VIEW a AS SELECT id FROM c;
+--                                  ^ here
+    CREATE VIEW b AS SELECT id FROM a;
+    CREATE VIEW c AS SELECT id FROM b;
+""",
+        """\
+view "a" depends on itself
+  Detail: It reads in a circle: a → c → b → a.
+  Hint:   Take one of the views out of the circle.""",
+    ),
+    (
+        DependencyCycle,
+        """\
+    CREATE MATERIALIZED VIEW v AS SELECT id FROM orders UNION ALL SELECT id FROM v
+--                                                                               ^ here
+""",
+        """\
+view "v" depends on itself
+  Detail: It reads in a circle: v → v.
+  Hint:   Take one of the views out of the circle.""",
+    ),
+    (
+        TypeMismatch,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM orders WHERE amount > 0 AND at = weight
+--                                             ^ here
+""",
+        """\
+view "v" applies "=" to TIMESTAMP and DOUBLE
+  Hint:   Cast one of them, like CAST(… AS type).""",
+    ),
+    (
+        TypeMismatch,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, amount FROM orders UNION ALL SELECT id, at FROM payments
+--  ^ here
+""",
+        """\
+view "v" unites columns of different types as "amount"
+  Detail: Their types are DECIMAL(12, 2) and TIMESTAMP.
+  Hint:   Cast one of them to the type of the other.""",
+    ),
+    (
+        TypeMismatch,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM orders UNION ALL SELECT id, at FROM payments
+--  ^ here
+""",
+        """\
+view "v" unites queries with different numbers of columns
+  Detail: One side has 1 columns, the other 2.""",
+    ),
+    (
+        UnknownType,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, NULL AS nothing FROM orders
+--             ^ here
+""",
+        """\
+view "v" has a column "nothing" of type VOID, which can't be kept
+  Detail: A store and a derived topic keep the types that the log keeps.
+  Hint:   Write CAST(… AS type) AS nothing, or compute a number from it.""",
+    ),
+    (
+        NoWatermark,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, count(*) AS n
+    FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '1' MINUTE)
+--                                       ^ here
+    GROUP BY window_end
+""",
+        """\
+view "v" uses the event time of stream "clicks", which declares no watermark
+  Detail: Without a watermark nothing says when a window is complete or a row is late.
+  Hint:   Add WATERMARK FOR at AS at - INTERVAL '5' SECOND to its declaration.""",
+    ),
+    (
+        NoWatermark,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id, c.id AS click FROM orders o
+    JOIN clicks c
+--  ^ here
+    ON o.customer = c.customer AND c.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
+""",
+        """\
+view "v" uses the event time of stream "clicks", which declares no watermark
+  Detail: Without a watermark nothing says when a window is complete or a row is late.
+  Hint:   Add WATERMARK FOR at AS at - INTERVAL '5' SECOND to its declaration.""",
+    ),
+    (
+        NoWatermark,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+    SELECT customer, count(*) AS n FROM clicks GROUP BY customer
+--                                                      ^ here
+""",
+        """\
+view "v" keeps state over stream "clicks", which declares no watermark
+  Detail: Without a watermark nothing says when state can be forgotten or a row is late.
+  Hint:   Add WATERMARK FOR at AS at - INTERVAL '5' SECOND to its declaration.""",
+    ),
+    (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, count(*) AS n
+    FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '2' MINUTE, INTERVAL '5' MINUTE)
+--       ^ here
+    GROUP BY window_end
+""",
+        """\
+view "v" has a hopping window whose size is not a multiple of its slide
+  Detail: Its size is 5 minutes and its slide 2 minutes: rows would be in different numbers of windows.
+  Hint:   Choose a slide that divides the size.""",
+    ),
+    (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, count(*) AS n
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(weight), INTERVAL '2' MINUTE)
+--                                       ^ here
+    GROUP BY window_end
+""",
+        """\
+view "v" windows over "weight", which is not the time of its input
+  Detail: The event time is at.
+  Hint:   Write DESCRIPTOR(at), or DESCRIPTOR(_arrived_at) for the time of arrival.""",
+    ),
+    (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_start, count(*) AS n
+    FROM CUMULATE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)
+    GROUP BY window_start
+--           ^ here
+""",
+        """\
+view "v" groups by the start of a CUMULATE window without its end
+  Detail: Several windows share a start, and would be counted as one.
+  Hint:   Group by window_start and window_end.""",
+    ),
+    (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT customer, window_start, window_end, count(*) AS n
+    FROM SESSION(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)
+    GROUP BY customer, window_start, window_end
+--           ^ here
+""",
+        """\
+view "v" groups sessions by other columns than those they are made of
+  Detail: The sessions are partitioned by nothing, and grouped by customer.
+  Hint:   Name the same columns in PARTITION BY and in GROUP BY.""",
+    ),
+    (
+        UnboundedJoin,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id
+--                            ^ here
+""",
+        """\
+view "v" joins stream "orders" and stream "payments" without a bound in time
+  Detail: Every row would wait for ever for a partner that may still come.
+  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.""",
+    ),
+    (
+        UnboundedJoin,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at < o.at + INTERVAL '1' HOUR
+--                            ^ here
+""",
+        """\
+view "v" joins stream "orders" and stream "payments" without a bound in time
+  Detail: The condition bounds p.at − o.at on one side only; the lower bound is missing.
+  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.""",
+    ),
+    (
+        UnboundedJoin,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) o
+    JOIN TUMBLE(TABLE payments, DESCRIPTOR(at), INTERVAL '1' MINUTE) p ON o.id = p.order_id
+--  ^ here
+""",
+        """\
+view "v" joins stream "orders" and stream "payments" without a bound in time
+  Detail: Every row would wait for ever for a partner that may still come.
+  Hint:   Join on window_start and window_end of the same window, or add a time bound.""",
+    ),
+    (
+        UnboundedState,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT date_trunc('HOUR', at) AS hour, count(*) AS n FROM orders GROUP BY date_trunc('HOUR', at)
+--                                                                            ^ here
+""",
+        """\
+view "v" groups rows for ever
+  Detail: Nothing in the query says when its state can be forgotten.
+  Hint:   Group by a window (FROM TUMBLE(TABLE …)), or state how long a group is kept with retention = '…'.""",
+    ),
+    (
+        UnboundedState,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT DISTINCT customer FROM orders
+--  ^ here
+""",
+        """\
+view "v" removes duplicates for ever
+  Detail: Nothing in the query says when its state can be forgotten.
+  Hint:   Add the event time or a window to the columns, or state how long one counts with retention = '…'.""",
+    ),
+    (
+        UnboundedState,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, lag(amount) OVER (PARTITION BY customer ORDER BY at) AS before FROM orders
+--             ^ here
+""",
+        """\
+view "v" looks at the rows around a row for ever
+  Detail: Nothing in the query says when its state can be forgotten.
+  Hint:   Write a frame in time (RANGE BETWEEN INTERVAL … PRECEDING AND CURRENT ROW), or state horizon = '…'.""",
+    ),
+    (
+        UnboundedState,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, amount FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY amount DESC) <= 3
+--                                        ^ here
+""",
+        """\
+view "v" ranks rows for ever
+  Detail: Nothing in the query says when its state can be forgotten.
+  Hint:   Partition by a window, or state how far back rows count with retention = '…'.""",
+    ),
+    (
+        UnversionedJoin,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id, c.country FROM orders o JOIN customers c ON o.customer = c.customer
+--                                       ^ here
+""",
+        """\
+view "v" joins table "customers" as it happens to be when a row is processed
+  Detail: A replay would meet other rows of the table, and give other results.
+  Hint:   Write customers FOR SYSTEM_TIME AS OF o.at.""",
+    ),
+    (
+        UnversionedJoin,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id FROM orders o JOIN payments FOR SYSTEM_TIME AS OF o.at AS p ON o.id = p.order_id
+--                            ^ here
+""",
+        """\
+view "v" asks stream "payments" for its rows as of an instant
+  Detail: Only a table whose changes have an event time and a watermark has versions.
+  Hint:   Declare it with CREATE TABLE … PRIMARY KEY and WATERMARK FOR ….""",
+    ),
+    (
+        ImpureFunction,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM orders WHERE at > current_timestamp() - INTERVAL '1' HOUR
+--                                   ^ here
+""",
+        """\
+view "v" calls "current_timestamp", which is not a pure function
+  Detail: It reads the clock; live, restarted and replayed runs would give different rows.
+  Hint:   Use the event time, _arrived_at, or another column of the event.""",
+    ),
+    (
+        ImpureFunction,
+        """\
+    CREATE FUNCTION jitter(x DOUBLE) RETURNS DOUBLE RETURN x + rand();
+--  ^ here
+    CREATE MATERIALIZED VIEW v AS SELECT id, jitter(weight) AS weight FROM orders
+""",
+        """\
+function "jitter" calls "rand", which is not a pure function
+  Detail: It is random; with a seed it depends on how rows are spread over partitions; live, restarted and replayed runs would give different rows.
+  Hint:   Give the function the value as a parameter.""",
+    ),
+    (
+        OrderDependent,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, kll_sketch_agg_double(weight) AS sketch
+--                     ^ here
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" aggregates with "kll_sketch_agg_double", whose value depends on the order of the rows
+  Detail: Executions see the rows of a group in different orders: KLL sketches of the same rows differ from run to run.
+  Hint:   Use an aggregate whose value follows from the rows, like max_by(value, at).""",
+    ),
+    (
+        OrderDependent,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, unix_millis(_arrived_at) AS arrived FROM payments
+--                         ^ here
+""",
+        """\
+view "v" reads "_arrived_at" of a stream whose duplicates are removed
+  Detail: Copies of an event differ in position, stamp and time of arrival, and which copy is kept is arbitrary.
+  Hint:   Use the event time, or _id, which all copies share.""",
+    ),
+    (
+        OrderDependent,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, rank() OVER (PARTITION BY at) AS place FROM orders
+--             ^ here
+""",
+        """\
+view "v" ranks rows with "rank" in no stated order
+  Detail: Which row comes first would depend on how the rows happen to be processed.
+  Hint:   Add ORDER BY to the OVER clause.""",
+    ),
+    (
+        ApproximateValue,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, 2 * sum(weight) AS weight
+--                         ^ here
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" aggregates with "sum", whose value may differ between executions
+  Detail: What may differ: the last digits of a floating-point result.
+  Hint:   Keep it if an estimate is enough, or cast to DECIMAL for an exact sum.""",
+    ),
+    (
+        UngroupedColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, max(amount) + weight AS sum
+--                                   ^ here
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" reads a column "weight" that is neither grouped nor aggregated
+  Hint:   Add it to GROUP BY, or say which value of the group is meant, like max(weight).""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM orders LIMIT 10
+--                              ^ here
+""",
+        """\
+view "v" keeps a number of rows without saying which
+  Hint:   Add ORDER BY before LIMIT, with a constant number of rows.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT 1 AS one
+--  ^ here
+""",
+        """\
+view "v" reads nothing
+  Hint:   Add FROM with a stream, a table or a view.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id FROM orders WHERE count(*) > 1
+--                              ^ here
+""",
+        """\
+view "v" filters by an aggregate in WHERE
+  Hint:   Write the condition in HAVING.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT o.id, p.id FROM orders o JOIN payments p
+--               ^ here
+    ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
+""",
+        """\
+view "v" has two output columns named "id"
+  Hint:   Give one of them another name with AS.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, sum(count(*)) AS n
+--                         ^ here
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" aggregates an aggregate
+  Hint:   Aggregate in a subquery or a view of its own, and aggregate its rows.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT first_at FROM orders
+    MATCH_RECOGNIZE (
+--  ^ here
+      PARTITION BY customer ORDER BY at MEASURES A.at AS first_at
+      PATTERN (A B+) WITHIN INTERVAL '1' HOUR DEFINE A AS amount > 1, B AS amount > 2
+    )
+""",
+        """\
+view "v" uses MATCH_RECOGNIZE, which has no executor in this version
+  Detail: The pattern is understood and kept in the model.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE STREAM people (id STRING, email STRING, at TIMESTAMP, WATERMARK FOR at AS at, PERSONAL (email) OF id)
+--  ^ here
+""",
+        """\
+stream "people" has personal columns, which can't be kept in this version
+  Detail: PERSONAL (email) OF id is understood, but nothing would be encrypted.
+  Hint:   Leave these columns out, or encrypt them before they are appended.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, (SELECT max(paid) AS most FROM payments) AS most FROM orders
+--              ^ here
+""",
+        """\
+view "v" uses a subquery as a value, which has no executor in this version
+  Hint:   Join the subquery in FROM with a time bound; in WHERE, EXISTS, NOT EXISTS and IN are understood.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT country, count(*) AS n FROM customers GROUP BY country
+--                                                        ^ here
+""",
+        """\
+view "v" computes over the rows of a table, which has no executor in this version
+  Detail: A change of the table would have to take back what its old row added.
+  Hint:   Read the changes as a stream: declare it with CREATE STREAM.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE MATERIALIZED VIEW totals WITH (retention = '1 day') AS
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer;
+    CREATE MATERIALIZED VIEW v AS SELECT customer FROM totals WHERE n > 10
+--  ^ here
+""",
+        """\
+view "v" reads view "totals", whose rows are never final
+  Detail: A derived topic holds rows that no longer change.
+  Hint:   Group view "totals" by a window, or read what it reads.""",
+    ),
+    (
+        KeyNotInOutput,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (key = 'idd') AS SELECT id FROM orders
+--  ^ here
+""",
+        """\
+view "v" declares a key "idd" that is not in its output
+  Detail: Its columns are id.
+  Hint:   Did you mean "id"?""",
+    ),
+    (
+        KeyNotInOutput,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT customer, count(*) AS n
+    FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY customer, window_start, window_end
+--                                                                          ^ here
+""",
+        """\
+view "v" groups by "window_start" and "window_end" without showing them
+  Detail: Rows of the view would be told apart by what nobody sees.
+  Hint:   Add window_start, window_end to the SELECT, or declare key = '…'.""",
+    ),
+    (
+        EmitRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (emit = 'changes') AS
+--  ^ here
+    SELECT customer, window_start, window_end, count(*) AS n
+    FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE)
+    GROUP BY customer, window_start, window_end
+""",
+        """\
+view "v" can't keep emit = 'changes'
+  Detail: Spark's streaming keeps no changes of sessions, and nothing says how long one can be.
+  Hint:   Write emit = 'final', or state the longest that counts with horizon = '…'.""",
+    ),
+    (
+        EmitRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (emit = 'final', retention = '1 day') AS
+--  ^ here
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer
+""",
+        """\
+view "v" can't keep emit = 'final'
+  Detail: Its groups have no end in time, so that no row is ever final.
+  Hint:   Write emit = 'changes', or group by a window.""",
+    ),
+    (
+        UnknownStore,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (store = 'postgres') AS SELECT id FROM orders
+--  ^ here
+""",
+        """\
+view "v" names a store "postgres" that is not declared
+  Detail: headwater.toml declares main, archive.
+  Hint:   Add [stores.postgres] to headwater.toml.""",
+    ),
+    (
+        StoreRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (store = 'archive', emit = 'changes') AS SELECT id FROM orders
+--  ^ here
+""",
+        """\
+view "v" emits changes, which store "archive" can't take
+  Detail: The store takes final.
+  Hint:   Write emit = 'final', or name another store.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (horizon = '1 minute') AS
+--  ^ here
+    SELECT id, sum(amount) OVER (
+      PARTITION BY customer ORDER BY at RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW
+    ) AS spent FROM orders
+""",
+        """\
+view "v" states a horizon that is shorter than its query reaches back
+  Detail: It states 1 minute, and its windows, joins and frames reach back 1 hour.
+  Hint:   Write horizon = '1 hour' or more.""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "message"), CASES, ids=[case[0].__name__ for case in CASES])
+def test_a_finding_has_its_class_its_place_and_its_text(kind: type[Finding], text: str, message: str) -> None:
+    project, parsed = declared(text)
+    (finding,) = plan.check(project).findings
+    assert parsed == ()
+    assert type(finding) is kind
+    assert str(finding) == message
+    assert finding.origin == marked(text)
+
+
+def test_all_findings_of_all_views_are_found_at_once_in_the_order_of_the_file() -> None:
+    found = planned("""
+        CREATE MATERIALIZED VIEW a AS SELECT idd, now() AS n FROM orders LIMIT 1;
+        CREATE MATERIALIZED VIEW b AS SELECT x FROM nowhere;
+        CREATE MATERIALIZED VIEW c AS SELECT y FROM b;
+        CREATE MATERIALIZED VIEW d AS SELECT customer, sum(weight) AS w FROM orders GROUP BY customer;
+    """).findings
+    assert [type(finding).__name__ for finding in found] == [
+        "UnknownColumn",
+        "ImpureFunction",
+        "QueryRefused",
+        "UnknownName",
+        "UnknownColumn",
+        "ApproximateValue",
+        "UnboundedState",
+    ]
+    assert [finding.fields["view"] for finding in found] == ["a", "a", "a", "b", "c", "d", "d"]
+
+
+def test_a_plan_with_findings_raises_them_all_when_it_is_required() -> None:
+    found = planned("CREATE MATERIALIZED VIEW a AS SELECT idd, now() AS n FROM orders")
+    with pytest.raises(CheckFailed) as failed:
+        found.checked()
+    assert failed.value.findings == found.findings
+    assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
+
+
+def test_cautions_dont_refuse() -> None:
+    query = "SELECT window_end, sum(weight) AS w FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1"
+    found = planned(f"CREATE MATERIALIZED VIEW v AS {query}")
+    assert [finding.severity for finding in found.findings] == ["warning"]
+    assert found.checked() is found
+
+
+def test_an_unknown_input_doesnt_make_its_columns_unknown_too() -> None:
+    found = planned("CREATE MATERIALIZED VIEW v AS SELECT n.a, b, upper(c) AS d FROM nowhere n WHERE e > 1").findings
+    assert [type(finding) for finding in found] == [UnknownName]
+
+
+def test_a_function_with_findings_is_reported_once_however_often_it_is_called() -> None:
+    found = planned("""
+        CREATE FUNCTION f(x DOUBLE) RETURNS DOUBLE RETURN x + y;
+        CREATE MATERIALIZED VIEW v AS SELECT f(weight) AS a, f(f(weight)) AS b FROM orders;
+    """).findings
+    assert [str(finding).splitlines()[0] for finding in found] == [
+        'function "f" names "y", which is none of its parameters'
+    ]
+
+
+def test_a_function_that_calls_itself_is_refused_where_it_is_called() -> None:
+    found = planned("""
+        CREATE FUNCTION f(x DOUBLE) RETURNS DOUBLE RETURN g(x);
+        CREATE FUNCTION g(x DOUBLE) RETURNS DOUBLE RETURN f(x);
+        CREATE MATERIALIZED VIEW v AS SELECT f(weight) AS a FROM orders;
+    """).findings
+    assert [finding.summary for finding in found] == ['view "v" calls the function "f", which calls itself']
+
+
+def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_that_read_it() -> None:
+    found = planned("""
+        CREATE VIEW totals AS SELECT customer, count(*) AS n, now() AS at FROM orders GROUP BY customer;
+        CREATE MATERIALIZED VIEW a AS SELECT customer FROM totals WHERE n > 1;
+        CREATE MATERIALIZED VIEW b WITH (retention = '1 day') AS SELECT customer FROM totals WHERE n > 2;
+    """).findings
+    assert [(type(finding), finding.fields["view"]) for finding in found] == [
+        (ImpureFunction, "totals"),
+        (UnboundedState, "a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "kind", "emit"),
+    [
+        ("SELECT id FROM orders", "", "live", "changes"),
+        ("SELECT id FROM orders", "WITH (emit = 'final')", "live", "final"),
+        ("SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1", "",
+         "live", "changes"),
+        ("SELECT customer, window_start, window_end, count(*) AS n "
+         "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL", "",
+         "live", "final"),
+        ("SELECT customer, window_start, window_end, count(*) AS n "
+         "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
+         "WITH (emit = 'changes', horizon = '1 day')", "settle", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "changes"),
+        ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "final"),
+        ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at",
+         "WITH (emit = 'changes')", "settle", "changes"),
+        ("SELECT o.id FROM orders o LEFT ANTI JOIN payments p ON o.id = p.order_id AND p.at = o.at", "",
+         "settle", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON p.at = o.at AND p.paid > o.amount", "", "live", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR", "",
+         "settle", "changes"),
+        ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '1 day')",
+         "settle", "changes"),
+        ("SELECT DISTINCT id, at FROM orders", "", "live", "changes"),
+        ("SELECT id, order_id FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
+         "live", "changes"),
+        ("SELECT window_end, max(n) AS n FROM (SELECT customer, window_end, count(*) AS n "
+         "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY ALL) GROUP BY window_end", "",
+         "settle", "changes"),
+    ],
+)  # fmt: skip
+def test_the_execution_follows_from_the_shape(query: str, options: str, kind: str, emit: str) -> None:
+    execution = view(query, options).execution
+    assert (execution.kind, execution.emit) == (kind, model.Emit(emit))
+    assert execution.why
+    assert execution.emit_why
+
+
+@pytest.mark.parametrize(
+    ("query", "horizon"),
+    [
+        ("SELECT id FROM orders", "0 seconds"),
+        ("SELECT window_end, count(*) AS n FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR) "
+         "GROUP BY 1", "1 hour"),
+        ("SELECT o.id FROM orders o JOIN payments p "
+         "ON o.id = p.order_id AND p.at BETWEEN o.at - INTERVAL '2' HOUR AND o.at + INTERVAL '1' HOUR", "2 hours"),
+        ("SELECT id, sum(amount) OVER (PARTITION BY customer ORDER BY at "
+         "RANGE BETWEEN INTERVAL '3' HOUR PRECEDING AND INTERVAL '4' HOUR FOLLOWING) AS s FROM orders", "4 hours"),
+        ("SELECT window_end, max(s) AS s FROM TUMBLE((SELECT at, sum(amount) OVER (PARTITION BY customer ORDER BY at "
+         "RANGE BETWEEN INTERVAL '3' HOUR PRECEDING AND CURRENT ROW) AS s FROM orders), DESCRIPTOR(at), INTERVAL '1' DAY) "
+         "GROUP BY window_end", "1 day 3 hours"),
+        ("SELECT id, lag(id) OVER (PARTITION BY window_end ORDER BY at) AS before "
+         "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR)", "1 hour"),
+    ],
+)  # fmt: skip
+def test_the_horizon_is_the_sum_of_what_the_stages_reach_back(query: str, horizon: str) -> None:
+    assert view(query).horizon == model.parse_duration(horizon)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "kind", "columns"),
+    [
+        ("SELECT id FROM orders", "", "row", ()),
+        ("SELECT id, at FROM orders", "WITH (key = 'ID')", "declared", ("id",)),
+        ("SELECT customer AS who, window_end AS until, count(*) AS n "
+         "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY customer, window_start, window_end", "",
+         "group", ("who", "until")),
+        ("SELECT count(*) AS n FROM orders", "WITH (retention = '1 day')", "group", ()),
+        ("SELECT id, order_id, at FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
+         "group", ("id",)),
+        ("SELECT * FROM (SELECT id, at, row_number() OVER (PARTITION BY at ORDER BY id) AS place FROM orders) "
+         "WHERE place <= 3", "", "group", ("at", "place")),
+    ],
+)  # fmt: skip
+def test_the_key_tells_rows_apart(query: str, options: str, kind: str, columns: tuple[str, ...]) -> None:
+    key = view(query, options).key
+    assert (key.kind, key.columns) == (kind, columns)
