@@ -112,8 +112,8 @@ def test_a_decorated_dataclass_is_a_stream_named_in_snake_case() -> None:
 def test_python_types_mean_sql_types() -> None:
     assert stream(Everything, name="s") == from_sql(
         """CREATE STREAM s (
-          a STRING NOT NULL, b BIGINT NOT NULL, c DOUBLE NOT NULL, d BOOLEAN NOT NULL, e BINARY NOT NULL, f TIMESTAMP NOT NULL,
-          g DATE NOT NULL, h ARRAY<STRING> NOT NULL, i MAP<STRING, ARRAY<BIGINT>> NOT NULL,
+          a STRING NOT NULL, b BIGINT NOT NULL, c DOUBLE NOT NULL, d BOOLEAN NOT NULL, e BINARY NOT NULL,
+          f TIMESTAMP NOT NULL, g DATE NOT NULL, h ARRAY<STRING> NOT NULL, i MAP<STRING, ARRAY<BIGINT>> NOT NULL,
           j STRUCT<street: STRING NOT NULL, zip: BIGINT> NOT NULL, k STRUCT<street: STRING NOT NULL, zip: BIGINT>,
           m SMALLINT NOT NULL, n STRING, o ARRAY<STRUCT<street: STRING NOT NULL, zip: BIGINT>> NOT NULL
         )"""
@@ -221,10 +221,22 @@ REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] 
     (lambda: stream("s", columns={"a": int | str}), errors.UnknownType, "int | str is not one type"),
     (lambda: stream("s", columns={"_a": int}), errors.ReservedName, 'stream "s" declares a column "_a"'),
     (lambda: stream("s", columns={"a": int}, kye="a"), errors.UnknownOption, 'stream() takes no "kye"'),  # type: ignore[call-overload]
-    (lambda: stream("s", columns={"a": int}, key="b"), errors.KeyNotInOutput, 'stream "s" names an unknown column "b" in option "key"'),
+    (
+        lambda: stream("s", columns={"a": int}, key="b"),
+        errors.KeyNotInOutput,
+        'stream "s" names an unknown column "b" in option "key"',
+    ),
     (lambda: stream("s", columns={"a": int}, idle="soon"), errors.OptionRefused, 'option "idle" is no duration'),
-    (lambda: stream("s", columns={"a": int}, watermark="1s"), errors.WatermarkRefused, "a stream has a watermark but no time"),
-    (lambda: stream("s", columns={"a": int}, time="a"), errors.WatermarkRefused, 'stream "s" takes time from "a", which is a BIGINT'),
+    (
+        lambda: stream("s", columns={"a": int}, watermark="1s"),
+        errors.WatermarkRefused,
+        "a stream has a watermark but no time",
+    ),
+    (
+        lambda: stream("s", columns={"a": int}, time="a"),
+        errors.WatermarkRefused,
+        'stream "s" takes time from "a", which is a BIGINT',
+    ),
     (lambda: stream(type("Empty", (), {})), errors.UnknownType, 'class "Empty" has no annotated fields'),
     (lambda: table("t", columns={"a": int}), errors.ClauseRefused, "a table has no primary key"),
     (lambda: view("v"), errors.ClauseRefused, "a view is a query or a function with columns"),  # type: ignore[call-overload]
@@ -235,7 +247,7 @@ REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] 
     (lambda: view(columns={"a": int})(no_inputs), errors.ClauseRefused, 'view "no_inputs" doesn\'t say what it reads'),
     (lambda: view(columns={"a": int})(len), errors.ClauseRefused, "a view has to be a function with a def of its own"),
     (lambda: function("f", returns="INT", body="1 +"), errors.SyntaxRefused, "the text can't be parsed at its end"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("declare", "kind", "summary"), REFUSALS, ids=[row[2] for row in REFUSALS])

@@ -15,7 +15,7 @@ import pytest
 
 from headwater.errors import ArgumentRefused
 from headwater.intake import DEAD, Decoded, Decoder
-from headwater.model import CONTENT, INSTANT, Column, Stream
+from headwater.model import CONTENT, INSTANT, Column, Stream, Table
 from tests.intake.topics import ARRIVED_AT, ORDERS, PRICES, stream_of
 
 NOON = "2024-01-01T12:00:00Z"
@@ -121,6 +121,14 @@ def test_a_line_of_ten_megabytes_becomes_a_letter_with_all_its_bytes(orders: Dec
     assert decoded.rows.num_rows == 2
     assert (letter["error"], letter["reason"]) == ("event-too-large", "the line has more than 4,194,304 bytes")
     assert letter["bytes"] == line
+
+
+def test_a_row_of_values_may_be_as_large_as_a_line_and_no_larger(orders: Decoder) -> None:
+    rows = [{"id": "a" * size, "customer": "b" * 100, "at": NOON} for size in (10, 4_194_204, 4_194_205)]
+    decoded = orders.decode(pa.Table.from_pylist(rows), source="s")
+    assert decoded.rows.num_rows == 2
+    letter = only_letter(decoded)
+    assert (letter["error"], letter["reason"]) == ("event-too-large", "the event has more than 4,194,304 bytes")
 
 
 def test_an_event_time_exactly_max_ahead_is_taken(orders: Decoder) -> None:
@@ -267,6 +275,14 @@ def test_a_delete_needs_only_the_key() -> None:
         'column "item" has no value and must have one',
         'column "price" has no value and must have one',
     ]
+
+
+def test_a_delete_in_a_table_with_event_time_happens_at_an_instant() -> None:
+    topic = Table(
+        name="t", columns=(Column("item", pa.string()), Column("at", INSTANT)), primary_key=("item",), time="at"
+    )
+    decoded = Decoder(topic).decode('{"item": "a", "_op": "delete"}')
+    assert only_letter(decoded)["reason"] == 'column "at" has no value and must have one'
 
 
 def test_an_unknown_operation_is_a_letter() -> None:

@@ -14,7 +14,6 @@ from headwater.log import Storage, TopicLog, open_storage
 from headwater.model import INSTANT, Bounded, Column, Stream
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-STORAGES = ["local", "memory", "s3"]
 
 ORDERS = Stream(
     name="orders",
@@ -54,8 +53,9 @@ def wall() -> Wall:
     return Wall()
 
 
-@pytest.fixture(params=STORAGES)
+@pytest.fixture(params=["local", "memory", "s3"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    """An empty place of each kind."""
     match request.param:
         case "local":
             return open_storage(str(tmp_path / "orders"))

@@ -6,29 +6,16 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.log.conftest import ORDERS, START, STORAGES, Wall, orders
+from tests.log.conftest import ORDERS, START, Wall, orders
 
 from headwater.errors import ArgumentRefused, PositionRefused
 from headwater.log import Storage, TopicLog, open_storage
 from headwater.log.reader import SLOTS, Reader, slots_of
 
 Open = Callable[..., Reader]
-
-
-@pytest.fixture(params=STORAGES)
-def positions(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    match request.param:
-        case "local":
-            return open_storage(str(tmp_path / "readers"))
-        case "memory":
-            return open_storage(f"memory://{uuid.uuid4()}")
-        case _:
-            server = request.getfixturevalue("s3_server")
-            return open_storage(f"{server.url}/{uuid.uuid4()}", server.storage_options)
 
 
 @pytest.fixture
@@ -41,8 +28,8 @@ def log(wall: Wall) -> TopicLog:
 
 
 @pytest.fixture
-def open_reader(log: TopicLog, positions: Storage) -> Open:
-    return lambda **options: Reader(log, positions, "billing", **options)
+def open_reader(log: TopicLog, storage: Storage) -> Open:
+    return lambda **options: Reader(log, storage, "billing", **options)
 
 
 def ids(reader: Reader) -> list[str]:
@@ -57,9 +44,9 @@ def test_a_reader_goes_on_where_its_name_was(log: TopicLog, open_reader: Open) -
     assert (ids(reader), reader.position) == (["4a"], 4)
 
 
-def test_names_have_positions_of_their_own(log: TopicLog, positions: Storage) -> None:
-    assert len(ids(Reader(log, positions, "billing"))) == 6
-    assert len(ids(Reader(log, positions, "mail"))) == 6
+def test_names_have_positions_of_their_own(log: TopicLog, storage: Storage) -> None:
+    assert len(ids(Reader(log, storage, "billing"))) == 6
+    assert len(ids(Reader(log, storage, "mail"))) == 6
 
 
 def test_at_least_once_repeats_what_was_not_finished(open_reader: Open) -> None:
@@ -122,13 +109,13 @@ def test_members_share_the_keys_and_change_their_number_without_loss(log: TopicL
     assert all(len(share) > 40 for share in shares)
 
 
-def test_members_need_keys_and_numbers_in_range(positions: Storage, wall: Wall) -> None:
+def test_members_need_keys_and_numbers_in_range(storage: Storage, wall: Wall) -> None:
     log = TopicLog(replace(ORDERS, key=()), open_storage(f"memory://{uuid.uuid4()}"), now=wall)
     log.append(orders(("a", 1)))
     with pytest.raises(ArgumentRefused, match="can't share topic"):
-        ids(Reader(log, positions, "billing", members=2))
+        ids(Reader(log, storage, "billing", members=2))
     with pytest.raises(ArgumentRefused, match="can't be member 2 of 2"):
-        Reader(log, positions, "billing", member=2, members=2)
+        Reader(log, storage, "billing", member=2, members=2)
 
 
 def test_a_slot_is_the_same_in_every_process_and_version() -> None:

@@ -318,6 +318,18 @@ view "v" groups sessions by other columns than those they are made of
   Hint:   Name the same columns in PARTITION BY and in GROUP BY.""",
     ),
     (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, window_end FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '1' MINUTE)
+--                             ^ here
+""",
+        """\
+view "v" reads the bounds of sessions without grouping by them
+  Detail: A session has no bounds until all of its rows have come.
+  Hint:   Group by window_start, window_end and the columns of PARTITION BY.""",
+    ),
+    (
         UnboundedJoin,
         """\
     CREATE MATERIALIZED VIEW v AS
@@ -436,19 +448,19 @@ view "v" asks stream "payments" for its rows as of an instant
 """,
         """\
 view "v" calls "current_timestamp", which is not a pure function
-  Detail: It reads the clock; live, restarted and replayed runs would give different rows.
+  Detail: It reads the clock. A replay would give other rows.
   Hint:   Use the event time, _arrived_at, or another column of the event.""",
     ),
     (
         ImpureFunction,
         """\
-    CREATE FUNCTION jitter(x DOUBLE) RETURNS DOUBLE RETURN x + rand();
+    CREATE FUNCTION tag(x STRING) RETURNS STRING RETURN concat(x, uuid());
 --  ^ here
-    CREATE MATERIALIZED VIEW v AS SELECT id, jitter(weight) AS weight FROM orders
+    CREATE MATERIALIZED VIEW v AS SELECT tag(id) AS id FROM orders
 """,
         """\
-function "jitter" calls "rand", which is not a pure function
-  Detail: It is random; with a seed it depends on how rows are spread over partitions; live, restarted and replayed runs would give different rows.
+function "tag" calls "uuid", which is not a pure function
+  Detail: It is random; with a seed it depends on how rows are spread over partitions. A replay would give other rows.
   Hint:   Give the function the value as a parameter.""",
     ),
     (
@@ -679,7 +691,18 @@ view "v" can't keep emit = 'changes'
 """,
         """\
 view "v" can't keep emit = 'final'
-  Detail: Its groups have no end in time, so that no row is ever final.
+  Detail: Its rows have no end in time, so that none is ever final.
+  Hint:   Write emit = 'changes', or group by a window.""",
+    ),
+    (
+        EmitRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT customer, country FROM customers
+--  ^ here
+""",
+        """\
+view "v" can't keep emit = 'final'
+  Detail: Its rows have no end in time, so that none is ever final.
   Hint:   Write emit = 'changes', or group by a window.""",
     ),
     (
@@ -844,15 +867,15 @@ def test_the_execution_follows_from_the_shape(query: str, options: str, kind: st
     ("query", "horizon"),
     [
         ("SELECT id FROM orders", "0 seconds"),
-        ("SELECT window_end, count(*) AS n FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR) "
-         "GROUP BY 1", "1 hour"),
+        ("SELECT window_end, count(*) AS n "
+         "FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR) GROUP BY 1", "1 hour"),
         ("SELECT o.id FROM orders o JOIN payments p "
          "ON o.id = p.order_id AND p.at BETWEEN o.at - INTERVAL '2' HOUR AND o.at + INTERVAL '1' HOUR", "2 hours"),
         ("SELECT id, sum(amount) OVER (PARTITION BY customer ORDER BY at "
          "RANGE BETWEEN INTERVAL '3' HOUR PRECEDING AND INTERVAL '4' HOUR FOLLOWING) AS s FROM orders", "4 hours"),
         ("SELECT window_end, max(s) AS s FROM TUMBLE((SELECT at, sum(amount) OVER (PARTITION BY customer ORDER BY at "
-         "RANGE BETWEEN INTERVAL '3' HOUR PRECEDING AND CURRENT ROW) AS s FROM orders), DESCRIPTOR(at), INTERVAL '1' DAY) "
-         "GROUP BY window_end", "1 day 3 hours"),
+         "RANGE BETWEEN INTERVAL '3' HOUR PRECEDING AND CURRENT ROW) AS s FROM orders), "
+         "DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end", "1 day 3 hours"),
         ("SELECT id, lag(id) OVER (PARTITION BY window_end ORDER BY at) AS before "
          "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR)", "1 hour"),
     ],

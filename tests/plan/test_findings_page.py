@@ -12,7 +12,7 @@ from headwater.errors import Caution, Finding
 from tests.plan.planning import STORES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "findings.md").read_text(encoding="utf-8")
-SECTION = re.compile(r"^### (?P<name>\w+)\n(?P<text>.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^### `(?P<name>\w+)`\n(?P<text>.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(sql|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHARED = BLOCK.findall(PAGE)[0][1]
 SECTIONS = {section["name"]: section["text"] for section in SECTION.finditer(PAGE)}

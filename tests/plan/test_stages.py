@@ -83,8 +83,10 @@ def test_aggregates_inside_expressions_are_lifted_out_once() -> None:
         ("o.at BETWEEN p.at - INTERVAL '1' HOUR AND p.at", "r.at − l.at in [0 seconds, 1 hour]"),
         ("p.at - INTERVAL '1' HOUR <= o.at AND p.at > o.at", "r.at − l.at in (0 seconds, 1 hour]"),
         ("p.at - o.at BETWEEN INTERVAL '-5' MINUTE AND INTERVAL '5' MINUTE", "r.at − l.at in [-5 minutes, 5 minutes]"),
-        ("o.at - p.at < INTERVAL '1' MINUTE AND p.at - o.at < INTERVAL '2' MINUTE", "r.at − l.at in (-1 minute, 2 minutes)"),
-        ("p.at + INTERVAL '1' DAY > (o.at + INTERVAL '1' HOUR) AND p.at <= o.at", "r.at − l.at in (-23 hours, 0 seconds]"),
+        ("o.at - p.at < INTERVAL '1' MINUTE AND p.at - o.at < INTERVAL '2' MINUTE",
+         "r.at − l.at in (-1 minute, 2 minutes)"),
+        ("p.at + INTERVAL '1' DAY > (o.at + INTERVAL '1' HOUR) AND p.at <= o.at",
+         "r.at − l.at in (-23 hours, 0 seconds]"),
         ("p.at = o.at", "r.at − l.at in [0 seconds, 0 seconds]"),
         ("p.at > o.at AND p.at >= o.at AND p.at < o.at + INTERVAL 9 SECOND AND p.at < o.at + INTERVAL 8 SECOND",
          "r.at − l.at in (0 seconds, 8 seconds)"),
@@ -168,7 +170,8 @@ def test_exists_is_a_semi_join_and_not_exists_an_anti_join() -> None:
 
 @pytest.mark.parametrize("condition", ["place <= 3", "place < 4", "3 >= place", "place BETWEEN 1 AND 3"])
 def test_a_filter_on_row_number_is_a_top_n(condition: str) -> None:
-    ranked = f"SELECT id, amount, window_end, ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY amount DESC) AS place FROM {TUMBLE}"
+    rank = "ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY amount DESC) AS place"
+    ranked = f"SELECT id, amount, window_end, {rank} FROM {TUMBLE}"
     assert stages(f"SELECT * FROM ({ranked}) WHERE {condition}") == [
         "Project id, amount, window_end, place",
         "└─ TopN 3 by row_number per window_end, ordered by amount DESC",

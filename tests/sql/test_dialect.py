@@ -54,21 +54,30 @@ def test_every_declaration_of_the_corpus_is_read_and_rendered_back(file: str) ->
             "SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTES))",
             "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTE)",
         ),
-        ("select * from tumble(t, at, interval 10 minutes)", "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTE)"),
+        (
+            "select * from tumble(t, at, interval 10 minutes)",
+            "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTE)",
+        ),
         (
             "SELECT * FROM TUMBLE(SIZE => INTERVAL '10' MINUTE, DATA => TABLE t, TIMECOL => DESCRIPTOR(at))",
             "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '10' MINUTE)",
         ),
         ("SELECT a - INTERVAL 1 HOUR 30 MINUTES", "SELECT a - (INTERVAL '1' HOUR + INTERVAL '30' MINUTE)"),
-        ("SELECT * FROM a JOIN b TIMESTAMP AS OF a.at ON a.k = b.k", "SELECT * FROM a JOIN b FOR SYSTEM_TIME AS OF a.at ON a.k = b.k"),
+        (
+            "SELECT * FROM a JOIN b TIMESTAMP AS OF a.at ON a.k = b.k",
+            "SELECT * FROM a JOIN b FOR SYSTEM_TIME AS OF a.at ON a.k = b.k",
+        ),
         ("SELECT 'it''s', \"two\"", "SELECT 'it\\'s', 'two'"),
         (
             "SELECT sum(a) OVER (ORDER BY b range between interval '1' hour preceding and current row) FROM t",
             "SELECT SUM(a) OVER (ORDER BY b RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW) FROM t",
         ),
-        ("SELECT a FROM t QUALIFY rank() OVER (ORDER BY b) = 1", "SELECT a FROM t QUALIFY RANK() OVER (ORDER BY b) = 1"),
+        (
+            "SELECT a FROM t QUALIFY rank() OVER (ORDER BY b) = 1",
+            "SELECT a FROM t QUALIFY RANK() OVER (ORDER BY b) = 1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_spellings_of_one_query_have_one_canonical_form(written: str, spelling: str) -> None:
     assert canonical(written) == spelling
     assert canonical(spelling) == spelling

@@ -9,7 +9,7 @@ import pytest
 
 from headwater import model
 from headwater.sql import OPTIONS, parse_declarations, parse_type
-from headwater.sql.parser import WINDOW_SLOTS
+from headwater.sql.query_parser import WINDOW_SLOTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "concepts" / "sql.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -46,7 +46,12 @@ def test_the_options_are_those_of_the_parser() -> None:
 
 
 def test_the_types_are_read_and_logged_as_written() -> None:
-    samples = {"DECIMAL(p, s)": "DECIMAL(9, 2)", "ARRAY<T>": "ARRAY<INT>", "MAP<K, V>": "MAP<INT, INT>", "STRUCT<name: T, …>": "STRUCT<a: INT>"}  # fmt: skip
+    samples = {
+        "DECIMAL(p, s)": "DECIMAL(9, 2)",
+        "ARRAY<T>": "ARRAY<INT>",
+        "MAP<K, V>": "MAP<INT, INT>",
+        "STRUCT<name: T, …>": "STRUCT<a: INT>",
+    }
     for name, _, logged in rows_of("## Types"):
         plain = name.strip("`")
         kind = parse_type(samples.get(plain, plain))

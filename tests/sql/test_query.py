@@ -101,6 +101,6 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
 
 def test_a_refusal_in_a_query_points_into_the_file() -> None:
     written = "SELECT *\nFROM TUMBLE(t, at, x)"
-    with pytest.raises(errors.SyntaxRefused) as refused:
+    with pytest.raises(errors.WindowRefused) as refused:
         parse_query(model.SqlQuery("", written, errors.Origin("a.sql", 7, 5)))
     assert refused.value.origin == errors.Origin("a.sql", 8, 20)

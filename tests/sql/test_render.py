@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.sql.models import declarations
 
 from headwater import errors, model
 from headwater.sql import parse_declarations, render
-from tests.sql.models import declarations
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -17,7 +17,8 @@ def test_a_rendered_declaration_reads_back_as_itself(declaration: model.Declarat
 
 
 def test_a_stream_is_rendered_with_what_differs_from_the_defaults() -> None:
-    text = """create stream `orders` (id string not null comment 'of the shop', at timestamp, watermark for at as at - interval 5 seconds)
+    text = """create stream `orders` (
+        id string not null comment 'of the shop', at timestamp, watermark for at as at - interval 5 seconds)
       with (unique = 'ID', max_ahead = 'none', idle = '90s')"""
     (stream,) = parse_declarations(text, "a.sql").declarations
     assert render(stream) == (

@@ -31,10 +31,19 @@ def tree(sql: str) -> exp.Query:
     ("function", "window"),
     [
         ("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE)", model.Tumble(MINUTE)),
-        ("TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '10' SECOND))", model.Tumble(MINUTE, MINUTE / 6)),
+        (
+            "TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '10' SECOND))",
+            model.Tumble(MINUTE, MINUTE / 6),
+        ),
         ("TUMBLE(t, at, INTERVAL '1' MINUTE, INTERVAL '-10' SECOND)", model.Tumble(MINUTE, -MINUTE / 6)),
-        ("HOP(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTES)", model.Hop(size=5 * MINUTE, slide=MINUTE)),
-        ("HOP(t, at, SIZE => INTERVAL '5' MINUTES, SLIDE => INTERVAL '1' MINUTE)", model.Hop(size=5 * MINUTE, slide=MINUTE)),
+        (
+            "HOP(TABLE t, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTES)",
+            model.Hop(size=5 * MINUTE, slide=MINUTE),
+        ),
+        (
+            "HOP(t, at, SIZE => INTERVAL '5' MINUTES, SLIDE => INTERVAL '1' MINUTE)",
+            model.Hop(size=5 * MINUTE, slide=MINUTE),
+        ),
         (
             "HOP(t, at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTES, INTERVAL '2' MINUTES)",
             model.Hop(size=5 * MINUTE, slide=MINUTE, offset=2 * MINUTE),
@@ -45,7 +54,7 @@ def tree(sql: str) -> exp.Query:
         ("SESSION(t PARTITION BY a, b, at, INTERVAL '1' MINUTE)", model.Session(MINUTE, ("a", "b"))),
         ("SESSION(DATA => t PARTITION BY a, TIMECOL => at, GAP => INTERVAL '1' MINUTE)", model.Session(MINUTE, ("a",))),
     ],
-)  # fmt: skip
+)
 def test_a_window_function_is_a_window(function: str, window: model.Window) -> None:
     (call,) = windows_in(tree(f"SELECT * FROM {function} AS w"))
     assert (call.window, call.time, call.node.alias) == (window, "at", "w")

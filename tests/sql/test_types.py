@@ -3,11 +3,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hypothesis import given
+from tests.sql.models import types
 
 from headwater import errors
 from headwater.model import INSTANT, Variant
 from headwater.sql import arrow_type, parse_column, parse_type, spell, sqlglot_type
-from tests.sql.models import types
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,15 @@ from tests.sql.models import types
         ("VOID", pa.null()),
         ("ARRAY<INT>", pa.list_(pa.int32())),
         ("MAP<STRING, ARRAY<INT>>", pa.map_(pa.string(), pa.list_(pa.int32()))),
-        ("STRUCT<a: INT, `b c`: STRING NOT NULL>", pa.struct([("a", pa.int32()), pa.field("b c", pa.string(), nullable=False)])),
+        (
+            "STRUCT<a: INT, `b c`: STRING NOT NULL>",
+            pa.struct([("a", pa.int32()), pa.field("b c", pa.string(), nullable=False)]),
+        ),
         ("STRUCT<a INT, list ARRAY<DATE>>", pa.struct([("a", pa.int32()), ("list", pa.list_(pa.date32()))])),
         ("ROW<a INT, b ROW<c BYTES>>", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.binary())]))])),
         ("ROW(a INT)", pa.struct([("a", pa.int32())])),
     ],
-)  # fmt: skip
+)
 def test_a_type_is_read(text: str, kind: pa.DataType) -> None:
     assert parse_type(text) == kind
 

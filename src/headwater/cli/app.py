@@ -17,7 +17,17 @@ import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
 from headwater.cli.demo import run_demo
-from headwater.cli.output import console, print_json, problems, show_error, show_finding, show_instant, show_rows
+from headwater.cli.output import (
+    as_record,
+    console,
+    print_json,
+    problems,
+    show_commits,
+    show_error,
+    show_finding,
+    show_instant,
+    show_rows,
+)
 from headwater.cli.plan import show_plan
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
@@ -219,24 +229,12 @@ def log(
 ) -> None:
     """Show the last commits: rows, event-time range, watermark, sources."""
     with hw.open(project) as opened:
-        commits = [
-            {
-                "commit": found.number,
-                "kind": found.kind,
-                "at": found.at,
-                "rows": found.rows,
-                "earliest": found.times[0] if found.times else None,
-                "latest": found.times[1] if found.times else None,
-                "watermark": found.watermark,
-                "sources": ", ".join(found.sources) if not json_ else list(found.sources),
-            }
-            for found in opened.log(topic, last)
-        ]
+        commits = opened.log(topic, last)
     if json_:
-        for commit in commits:
-            print_json(commit)
+        for found in commits:
+            print_json(as_record(found))
     else:
-        show_rows(commits, ["commit", "kind", "at", "rows", "earliest", "latest", "watermark", "sources"])
+        show_commits(commits)
 
 
 @command

@@ -15,7 +15,7 @@ from rich.progress import track
 
 import headwater as hw
 from headwater.cli import template
-from headwater.cli.output import console, problems, show_instant, show_rows
+from headwater.cli.output import console, problems, show_commits, show_instant, show_rows
 from headwater.cli.plan import show_plan
 from headwater.intake import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
 from headwater.project import Project
@@ -101,20 +101,7 @@ def _by_sender(batch: GeneratedBatch) -> Iterator[tuple[str, pa.Table | bytes]]:
 
 
 def _show_log(project: Project) -> None:
-    commits = project.log("orders", 5)
-    records = [
-        {
-            "commit": found.number,
-            "kind": found.kind,
-            "rows": found.rows,
-            "earliest": found.times[0] if found.times else None,
-            "latest": found.times[1] if found.times else None,
-            "watermark": found.watermark,
-            "sources": ", ".join(found.sources),
-        }
-        for found in commits
-    ]
-    show_rows(records, list(records[0]))
+    show_commits(project.log("orders", 5))
     began = time.perf_counter()
     rows = project.read("orders")
     took = time.perf_counter() - began

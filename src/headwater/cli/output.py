@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from headwater.errors import CheckFailed, Finding, HeadwaterError
+from headwater.log.read import Commit
 from headwater.model import spell_duration
 
 WIDE = 250
@@ -75,7 +76,31 @@ def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> N
         )
     for record in records:
         table.add_row(*(show_value(record[name]) for name in columns))
-    console.print(table)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():  # without the blanks that fill up the last column
+        console.file.write(line.rstrip() + "\n")
+
+
+def as_record(commit: Commit) -> dict[str, Any]:
+    """A commit with stable field names."""
+    earliest, latest = commit.times or (None, None)
+    return {
+        "commit": commit.number,
+        "kind": commit.kind,
+        "at": commit.at,
+        "rows": commit.rows,
+        "earliest": earliest,
+        "latest": latest,
+        "watermark": commit.watermark,
+        "sources": list(commit.sources),
+    }
+
+
+def show_commits(commits: Iterable[Commit]) -> None:
+    """Commits as a table, oldest first."""
+    records = [as_record(commit) | {"sources": ", ".join(commit.sources)} for commit in commits]
+    show_rows(records, ["commit", "kind", "at", "rows", "earliest", "latest", "watermark", "sources"])
 
 
 def show_value(value: Any) -> str:

@@ -13,10 +13,11 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import DataError, MissingValue, TimeOutOfRange, WrongType
+from headwater.errors import DataError, EventTooLarge, MissingValue, TimeOutOfRange, WrongType
 from headwater.intake.converted import Converted, only_where
 from headwater.intake.dead import shorten
 from headwater.intake.layout import DELETE, UPSERT, Layout
+from headwater.intake.lines import LARGEST_EVENT
 from headwater.model import INSTANT, spell_duration
 
 _1970 = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,6 +47,7 @@ def objections(layout: Layout, columns: Sequence[Converted], arrived_at: datetim
         operations = columns[layout.operation].values
         yield from _unknown_operations(operations)
         deletes = pc.equal(operations, DELETE)
+    yield from _too_large([column.values for column in columns])
     for at in layout.always:
         yield from _missing(layout.names[at], columns[at], None)
     for at in layout.required:
@@ -62,6 +64,19 @@ def _missing(name: str, column: Converted, excused: pa.Array | None) -> Iterator
         missing = missing if mask is None else pc.and_not(missing, mask)
     if pc.any(missing).as_py():
         yield Objection(missing, MissingValue, lambda _: f'column "{name}" has no value and must have one')
+
+
+def _too_large(columns: Sequence[pa.Array]) -> Iterator[Objection]:
+    """Rows with more than an event may have in their strings and bytes; looked for only where a column has so much."""
+    long = [array for array in columns if pa.types.is_string(array.type) or pa.types.is_binary(array.type)]
+    if not any(array.nbytes > LARGEST_EVENT for array in long):
+        return
+    sizes = pc.binary_length(long[0]).fill_null(0).cast(pa.int64())
+    for array in long[1:]:
+        sizes = pc.add(sizes, pc.binary_length(array).fill_null(0))
+    large = only_where(pc.greater(sizes, LARGEST_EVENT))
+    if large is not None:
+        yield Objection(large, EventTooLarge, lambda _: f"the event has more than {LARGEST_EVENT:,} bytes")
 
 
 def _unknown_operations(operations: pa.Array) -> Iterator[Objection]:

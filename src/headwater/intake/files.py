@@ -7,6 +7,7 @@ a quoted value with newlines in it reaches over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -87,18 +88,19 @@ def read_file(source: str | Path | Any, format: Format | None = None, batch_rows
         if kind == "parquet":
             yield from _parquet(path or stream, batch_rows)
         else:
-            read, position = _opened(path) if path else (stream.read, None)
-            yield from _text(read, position, kind, batch_rows)
+            with _opened(path) if path else nullcontext((stream.read, None)) as (read, position):
+                yield from _text(read, position, kind, batch_rows)
     except (OSError, pa.ArrowException) as error:
         raise ArgumentRefused(f'file "{name}" can\'t be read as {kind}', detail=f"{error}.", file=name) from error
 
 
-def _opened(path: Path) -> tuple[Callable[[int], bytes], Callable[[], int]]:
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Callable[[int], bytes], Callable[[], int] | None]]:
     """How to read the file's text, and how far into the file itself the reading has got."""
-    file = pa.OSFile(str(path))
     compression = _COMPRESSIONS.get(path.suffix.lower())
-    stream = pa.CompressedInputStream(file, compression) if compression else file
-    return stream.read, file.tell
+    with pa.OSFile(str(path)) as file:
+        stream = pa.CompressedInputStream(file, compression) if compression else file
+        yield stream.read, file.tell
 
 
 def _text(
@@ -219,10 +221,10 @@ def _numbered(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
     if not isinstance(source, Path) and not (hasattr(source, "seekable") and source.seekable()):
         raise ArgumentRefused("a stream can't be read as parquet", hint="Parquet is read from its end; give a file.")
-    file = pq.ParquetFile(source)
     size = source.stat().st_size if isinstance(source, Path) else 0
-    total, first = max(1, file.metadata.num_rows), 1
-    for batch in file.iter_batches(batch_size=batch_rows):
-        done = first - 1 + batch.num_rows
-        yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
-        first = done + 1
+    with pq.ParquetFile(source) as file:
+        total, first = max(1, file.metadata.num_rows), 1
+        for batch in file.iter_batches(batch_size=batch_rows):
+            done = first - 1 + batch.num_rows
+            yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
+            first = done + 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -38,8 +38,13 @@ DEEPEST = 100
 _FEW = 32
 """For so few lines setting up Arrow's reader costs more than reading them one by one."""
 
-_AFTER_OBJECT = r"\}[ \t\r]*n"
-_ODD_NUMBERS = r"Inf|-NaN"
+_ODDITIES: tuple[tuple[Callable[[bytes], object], str], ...] = (
+    (re.compile(rb"\}[ \t\r]*n").search, r"\}[ \t\r]*n"),
+    (lambda block: b"Inf" in block or b"-NaN" in block, "Inf|-NaN"),
+    (lambda block: b"\0" in block, r"\x00"),
+)
+"""What Arrow's reader reads otherwise than JSON says: a quick look at a block, and the lines meant by it."""
+
 _IN_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMES = {list: "an array", str: "a string", Number: "a number", bool: "a boolean", type(None): "null"}
 
@@ -97,16 +102,10 @@ class JsonLines:
         if self._wires is None or len(texts) <= _FEW:
             return pa.repeat(False, len(texts))
         sound = pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))
-        for pattern, hint in ((_AFTER_OBJECT, _AFTER_OBJECT), (_ODD_NUMBERS, None), ("\\x00", None)):
-            if _occurs(block, pattern, hint):
+        for occurs_in, pattern in _ODDITIES:
+            if occurs_in(block):
                 sound = pc.and_not(sound, pc.match_substring_regex(texts, pattern))
-        long = pc.indices_nonzero(pc.greater(pc.binary_length(texts), 2 * DEEPEST).fill_null(False))
-        if len(long):
-            opened = pc.count_substring_regex(texts.take(long), r"[\[{]")
-            deep = long.filter(pc.greater(opened, DEEPEST))
-            if len(deep):
-                sound = pc.and_not(sound, pc.is_in(pa.array(range(len(texts)), deep.type), value_set=deep))
-        return sound.fill_null(False)
+        return pc.and_not(sound, _may_be_deep(texts)).fill_null(False)
 
     def _fast(self, lines: Lines, found: pa.Array) -> tuple[list[Part], list[int]]:
         """The sound lines as Arrow's reader reads them, and the places of those that it refused."""
@@ -160,11 +159,13 @@ class JsonLines:
         return zip(self._layout.names, self._layout.kinds, strict=True)
 
 
-def _occurs(block: bytes, pattern: str, hint: str | None) -> bool:
-    """Whether the pattern may be found in the block at all; plain searches are many times faster than expressions."""
-    if hint is not None:
-        return re.search(pattern.encode(), block) is not None
-    return any(word in block for word in {"\\x00": [b"\0"], _ODD_NUMBERS: [b"Inf", b"-NaN"]}[pattern])
+def _may_be_deep(texts: pa.Array) -> pa.Array:
+    """Lines with so many brackets that they could be nested too deeply; a short line can't."""
+    long = pc.greater(pc.binary_length(texts), 2 * DEEPEST).fill_null(False)
+    if not long.true_count:
+        return long
+    opened = pc.count_substring_regex(pc.if_else(long, texts, ""), r"[\[{]")
+    return pc.greater(opened, DEEPEST).fill_null(False)
 
 
 @lru_cache(maxsize=1024)

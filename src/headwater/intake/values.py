@@ -75,13 +75,21 @@ _SORTS: tuple[type, ...] = (
 )  # fmt: skip
 
 
+class _NumpyScalar:
+    """Stands for the classes of NumPy's scalars."""
+
+
+class _NumpyArray:
+    """Stands for NumPy's array."""
+
+
 @cache
 def _sort_of(cls: type) -> type:
     """The class whose rules a value obeys: the class itself, or the known class that it extends."""
     if cls.__name__ in ("NoneType", "NaTType", "NAType"):
         return type(None)
     if cls.__module__ == "numpy" and not issubclass(cls, float | str | bytes):
-        return object if cls.__name__ == "ndarray" else complex  # complex stands for "a scalar with an item()"
+        return _NumpyArray if cls.__name__ == "ndarray" else _NumpyScalar
     if dataclasses.is_dataclass(cls):
         return Mapping
     return next((sort for sort in _SORTS if issubclass(cls, sort)), object)
@@ -107,8 +115,10 @@ def _mixed(values: Sequence[Any], kind: pa.DataType) -> Converted:
 def _of_one_sort(values: Sequence[Any], sort: type, kind: pa.DataType) -> Converted:
     if sort is type(None):
         return Converted(pa.nulls(len(values), kind))
-    if sort is complex:
+    if sort is _NumpyScalar:
         return column_of([None if value is None else value.item() for value in values], kind)
+    if sort is _NumpyArray:
+        return column_of([None if value is None else value.tolist() for value in values], kind)
     if pa.types.is_nested(kind):
         return _nested(values, sort, kind)
     reader = _READERS.get(sort)
@@ -174,8 +184,6 @@ _READERS: dict[type, Callable[[Sequence[Any], pa.DataType], Converted]] = {
 
 
 def _nested(values: Sequence[Any], sort: type, kind: pa.DataType) -> Converted:
-    if sort is object and hasattr(next(value for value in values if value is not None), "tolist"):
-        return column_of([None if value is None else value.tolist() for value in values], kind)
     if pa.types.is_struct(kind) and sort is Mapping:
         return _structs(values, kind)
     if pa.types.is_map(kind) and sort in (Mapping, list, tuple):

@@ -33,7 +33,7 @@ class Call:
 def impure_detail(call: Call) -> str:
     """Why an impure call can't stand in a view."""
     why = call.info.impurity.why if call.info.impurity else "it is impure"
-    return f"{why[0].upper()}{why[1:]}; live, restarted and replayed runs would give different rows."
+    return f"{why[0].upper()}{why[1:]}. A replay would give other rows."
 
 
 def calls_in(root: exp.Expr) -> Iterator[Call]:

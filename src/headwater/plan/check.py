@@ -35,6 +35,7 @@ from headwater.plan.prune import prune
 from headwater.plan.python import apply
 from headwater.plan.references import references
 from headwater.plan.source import NOTHING
+from headwater.plan.stages import Stage
 from headwater.plan.verdict import judge
 
 _NOWHERE = Origin("")
@@ -179,7 +180,7 @@ class _Check:
         relation = self._lower(context)
         root = prune(relation.stage)
         key, missing = key_of(view, root)
-        if relation.complete:
+        if _is_sound(root):
             judge(context, root, missing, self.project.stores, self._unsettled(view, graph))
         if self._find(view.name) is not view:
             return
@@ -200,6 +201,11 @@ class _Check:
         return tuple(
             found.name for found in sources if found and found.view.materialized and not found.execution.settles
         )
+
+
+def _is_sound(root: Stage) -> bool:
+    """Whether everything that a view reads is known."""
+    return not any(stage == NOTHING.stage for stage in root.walk())
 
 
 def _kind(declaration: model.Declaration | model.Topic) -> str:

@@ -57,7 +57,7 @@ def view_as_dict(planned: PlannedView) -> dict[str, Any]:
         "key": {"columns": list(planned.key.columns), "kind": planned.key.kind},
         "columns": [_column(column) for column in planned.columns],
         "inputs": list(planned.inputs),
-        "stages": _stages(planned),
+        "stages": _stages(planned.root),
         "lineage": {name: [str(found) for found in sorted(every)] for name, every in planned.lineage.items()},
         "reads": [str(found) for found in sorted(planned.reads)],
     }
@@ -67,12 +67,16 @@ def _column(column: model.Column) -> dict[str, Any]:
     return {"name": column.name, "type": model.spell_type(column.type), "nullable": column.nullable}
 
 
-def _stages(planned: PlannedView) -> list[dict[str, Any]]:
-    numbers = {stage: number for number, stage in enumerate(planned.stages, start=1)}
-    return [
-        {"number": number, "stage": _name(stage), "inputs": [numbers[found] for found in stage.inputs], **_own(stage)}
-        for stage, number in numbers.items()
-    ]
+def _stages(root: Stage) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+
+    def add(stage: Stage) -> int:
+        inputs = [add(below) for below in stage.inputs]
+        found.append({"number": len(found) + 1, "stage": _name(stage), "inputs": inputs, **_own(stage)})
+        return len(found)
+
+    add(root)
+    return found
 
 
 def _own(stage: Stage) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
-from headwater.plan.state import ends, horizon, is_by_identity, reach
+from headwater.plan.state import ends, horizon, is_by_identity, is_table, reach
 
 _OUTER = ("left", "right", "full")
 _NOUNS: dict[type[Stage], str] = {Aggregate: "aggregate", Join: "join", Deduplicate: "deduplication"}
@@ -57,7 +57,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
     """Why the operators of a view can't keep the `emit` it asks for, and what to do; None if they can."""
     if view.emit is Emit.FINAL and not settles(root):
         return (
-            "Its groups have no end in time, so that no row is ever final.",
+            "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
         )
     append_only = next(_append_only(root), None)
@@ -80,8 +80,8 @@ def is_stateless(root: Stage) -> bool:
 
 
 def settles(root: Stage) -> bool:
-    """Whether every row becomes final at some instant."""
-    return not any(_is_endless(stage) for stage in root.walk())
+    """Whether every row becomes final at some instant; the rows of a table never do."""
+    return not is_table(root) and not any(_is_endless(stage) for stage in root.walk())
 
 
 def _is_endless(stage: Stage) -> bool:

@@ -25,7 +25,6 @@ from headwater.plan.positions import columns_of
 from headwater.plan.scope import Scope
 from headwater.plan.source import refuse_no_watermark
 from headwater.plan.stages import (
-    STATELESS,
     AsOf,
     Assign,
     Expression,
@@ -37,6 +36,7 @@ from headwater.plan.stages import (
     Stage,
     TimeBound,
 )
+from headwater.plan.state import is_table
 
 _KINDS: dict[tuple[str, str], JoinKind] = {
     ("", ""): "inner",
@@ -240,13 +240,6 @@ def _named(stage: Stage) -> str:
     return f'{scans[0].kind} "{scans[0].relation}"' if len(scans) == 1 else "a query"
 
 
-def is_table(stage: Stage) -> bool:
-    """Whether the rows of a stage are the current rows of a table rather than events."""
-    return any(scan.kind == "table" for scan in _scans(stage)) and all(
-        isinstance(found, STATELESS) for found in stage.walk()
-    )
-
-
 def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
     """Whether a side is a table; if so, the join is refused, since its rows depend on when it is made."""
     tables = [side for side in (left, right) if is_table(side.stage)]
@@ -310,7 +303,7 @@ def _refuse_unbounded(context: Context, left: Scope, right: Scope, found: list[D
         bound = f"{other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR"
         hint = f"Add a time bound, like AND {bound}."
         if isinstance(at, exp.In):
-            hint = f"Write EXISTS (SELECT 1 FROM … WHERE … AND {bound})."
+            hint = f"Write it with EXISTS, and a time bound like {bound} in its WHERE."
     what = f"joins {_named(left.stage)} and {_named(right.stage)} without a bound in time"
     context.refuse(UnboundedJoin, what, at, detail=detail, hint=hint)
 

@@ -89,7 +89,7 @@ def _select(context: Context, select: exp.Select) -> Relation:
     stage = _project(context, select, stage, items)
     if select.args.get("distinct"):
         stage = distinct(stage, context.origin(select))
-    return Relation(stage, scope.complete)
+    return Relation(stage, scope.complete or not any(_is_star(node) for node in select.expressions))
 
 
 def _refuse_clauses(context: Context, select: exp.Select) -> None:
@@ -152,7 +152,7 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         return None
     scope = Scope.of(*_item(context, clause.this))
     if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
-        scope = replace(scope, sources=tuple(replace(found, complete=False) for found in scope.sources))
+        scope = Scope.of("", NOTHING)
     where = conjuncts_of(select.args["where"].this) if select.args.get("where") else []
     for node in select.args.get("joins") or ():
         scope, where = _join(context, node, scope, where)

@@ -1,8 +1,9 @@
 """Spark SQL's types as values, spelled as Spark spells them (`array<decimal(12,2)>`, `interval day to second`).
 
-Arrow's types are what a project declares and what the log keeps; they can't say everything that Spark's analyzer needs to
-know: which fields an interval has (a DATE plus an interval of days is a DATE, plus one of hours a TIMESTAMP) or that a type
-isn't known at all. `SparkType` can, and turns into an Arrow type or a sqlglot type where one is asked for.
+Arrow's types are what a project declares and what the log keeps; they can't say everything that Spark's analyzer
+needs to know: which fields an interval has (a DATE plus an interval of days is a DATE, plus one of hours a TIMESTAMP)
+or that a type isn't known at all. `SparkType` can, and turns into an Arrow type or a sqlglot type where one is asked
+for.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ _ALIASES = {
     "timestamp_ltz": TIMESTAMP, "timestampltz": TIMESTAMP, "timestamptz": TIMESTAMP, "null": VOID, "time": TIME,
 }  # fmt: skip
 _SIMPLE = {str(kind): kind for kind in (
-    BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, VOID, VARIANT,
-    UNKNOWN,
+    BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, VOID,
+    VARIANT, UNKNOWN,
 )} | _ALIASES  # fmt: skip
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|\$?[\w.]+|'(?:[^'\\]|\\.)*'|[<>(),:])")
 

@@ -237,16 +237,9 @@ class Stage:
         return tuple(found for found in self.columns if found.role in roles)
 
     def walk(self) -> Iterator[Stage]:
-        """This stage and all below it, inputs first; a stage that is read twice comes once."""
-        seen: set[Stage] = set()
-        yield from self._walk(seen)
-
-    def _walk(self, seen: set[Stage]) -> Iterator[Stage]:
-        if self in seen:
-            return
-        seen.add(self)
+        """This stage and all below it, inputs first."""
         for stage in self.inputs:
-            yield from stage._walk(seen)
+            yield from stage.walk()
         yield self
 
 

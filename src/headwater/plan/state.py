@@ -14,6 +14,7 @@ from functools import singledispatch
 
 from headwater import model
 from headwater.plan.stages import (
+    STATELESS,
     Aggregate,
     Apply,
     Assign,
@@ -96,7 +97,7 @@ def _role(expression: Expression, below: Stage) -> Role | None:
 
 def is_by_identity(stage: Deduplicate) -> bool:
     """Whether rows are duplicates only if they are the same event: the stream's `unique` columns are among the keys."""
-    scans = {found for found in stage.walk() if isinstance(found, Scan)}
+    scans = [found for found in stage.walk() if isinstance(found, Scan)]
     keys = {ancestor for key in stage.keys if key.is_column for ancestor in _ancestors(key, stage.input)}
     return len(scans) == 1 and all(
         scan.unique and {(scan.relation, column) for column in scan.unique} <= keys for scan in scans
@@ -106,6 +107,13 @@ def is_by_identity(stage: Deduplicate) -> bool:
 def _ancestors(key: Expression, below: Stage) -> Iterable[tuple[str, str]]:
     field = below.column(key.reads[0])
     return field.ancestors if field else ()
+
+
+def is_table(stage: Stage) -> bool:
+    """Whether the rows of a stage are the current rows of a table rather than events."""
+    below = list(stage.walk())
+    is_read = any(isinstance(found, Scan) and found.kind == "table" for found in below)
+    return is_read and all(isinstance(found, STATELESS) for found in below)
 
 
 def unbounded(root: Stage) -> Iterator[Stage]:

@@ -20,13 +20,27 @@ from headwater.errors import (
     UnboundedState,
     UnknownStore,
     UnknownType,
+    WindowRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
 from headwater.plan.execution import execution, refused_emit
-from headwater.plan.join import is_table
-from headwater.plan.stages import STATELESS, Aggregate, Apply, Deduplicate, Join, Over, Scan, Stage, TopN
-from headwater.plan.state import known_reach, unbounded
+from headwater.plan.stages import (
+    STATELESS,
+    Aggregate,
+    Apply,
+    Assign,
+    Deduplicate,
+    Expand,
+    Filter,
+    Join,
+    Over,
+    Project,
+    Scan,
+    Stage,
+    TopN,
+)
+from headwater.plan.state import is_table, known_reach, unbounded
 
 
 def judge(
@@ -42,6 +56,7 @@ def judge(
         return
     _judge_types(context, root)
     _judge_state(context, root)
+    _judge_sessions(context, root)
     _judge_watermarks(context, root)
     _judge_tables(context, root)
     _judge_key(context, root, missing)
@@ -97,7 +112,7 @@ _REMEDIES: dict[type[Stage], str] = {
     Deduplicate: "Add the event time or a window to the columns, or state how long one counts with retention = '…'.",
     TopN: "Partition by a window, or state how far back rows count with retention = '…'.",
     Over: "Write a frame in time (RANGE BETWEEN INTERVAL … PRECEDING AND CURRENT ROW), or state horizon = '…'.",
-    Apply: "State how far back an input can matter with horizon = '…'; '0 seconds' if each row stands for itself.",
+    Apply: "State how far back an input can matter with horizon = '…'; '0 seconds' if rows stand alone.",
 }
 
 
@@ -126,6 +141,22 @@ def _judge_state(context: Context, root: Stage) -> None:
             f"{model.spell_duration(needed)}.",
             hint=f"Write {name} = '{model.spell_duration(needed)}' or more.",
         )
+
+
+def _judge_sessions(context: Context, root: Stage, grouped: bool = False) -> None:
+    """The bounds of a session are known once its rows are grouped, and not before."""
+    if isinstance(root, Assign) and isinstance(root.window, model.Session) and not grouped:
+        _report(
+            context,
+            WindowRefused,
+            "reads the bounds of sessions without grouping by them",
+            root.origin,
+            detail="A session has no bounds until all of its rows have come.",
+            hint="Group by window_start, window_end and the columns of PARTITION BY.",
+        )
+    passes = isinstance(root, Filter | Project | Expand) and grouped
+    for below in root.inputs:
+        _judge_sessions(context, below, isinstance(root, Aggregate) or passes)
 
 
 def _judge_watermarks(context: Context, root: Stage) -> None:

@@ -1,8 +1,8 @@
 """Function calls, kept as they were written.
 
-sqlglot knows many functions by nodes of its own and writes some of them back in other words: `percentile_cont` as
-`PERCENTILE_APPROX`, `months_between` without its third argument, `parse_json` not at all. Spark has to be given what the
-author wrote, so a call becomes such a node only where that node is written back as the same name with the same arguments;
+sqlglot knows many functions by nodes of its own and writes some of them back in other words: `date_format(d, 'YYYY')`
+with the format `yyyy`, `left(s, 2)` as a SUBSTRING, `parse_json(s)` as `s`. Spark has to be given what the author
+wrote, so a call becomes such a node only where that node is written back as the same name with the same arguments;
 every other call is an `exp.Anonymous`.
 """
 
@@ -57,7 +57,7 @@ def _node(name: str, args: list[exp.Expr]) -> exp.Expr:
 def is_kept(name: str, count: int) -> bool:
     """Whether sqlglot's own node for this function, given so many arguments, is written back as it was read.
 
-    >>> is_kept("SUM", 1), is_kept("MONTHS_BETWEEN", 3)
+    >>> is_kept("SUM", 1), is_kept("DATE_FORMAT", 2)
     (True, False)
     """
     return all(_is_written_back(name, [first, *[rest] * (count - 1)][:count]) for first, rest in _SAMPLES)

@@ -35,6 +35,8 @@ def _parse(read: Callable[[HeadwaterParser], exp.Expr | None], source: Source) -
         raise SyntaxRefused(
             f"the text can't be parsed {place}", detail=lost.reason, origin=source.at(lost.start)
         ) from None
+    except RecursionError:
+        raise SyntaxRefused("the text is nested too deeply to be read", origin=source.origin) from None
     except Refusal as refusal:
         raise refusal.kind(
             refusal.summary, detail=refusal.detail, hint=refusal.hint, origin=source.at(refusal.start)

@@ -26,7 +26,8 @@ from headwater.sql.nodes import (
     PersonalClause,
     Watermark,
 )
-from headwater.sql.parser import QUOTED, QueryParser
+from headwater.sql.parser import QUOTED
+from headwater.sql.query_parser import QueryParser
 from headwater.sql.refusal import Unparsed, did_you_mean
 from headwater.sql.types import TYPE_NAMES
 

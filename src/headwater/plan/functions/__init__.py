@@ -1,8 +1,8 @@
 """What every function of Spark is: its kind, whether it is pure, what batching does to it, what it takes and gives.
 
-The *catalogue* is data, `catalogue.toml`; a test with Spark asserts that its names are those of `SHOW FUNCTIONS`, so that an
-upgrade of Spark fails loudly. A function is *impure* where its value depends on when or where it runs. The *stability* of an
-aggregate is what cutting the same rows into other batches does to its value.
+The *catalogue* is data, `catalogue.toml`; a test with Spark asserts that its names are those of `SHOW FUNCTIONS`, so
+that an upgrade of Spark fails loudly. A function is *impure* where its value depends on when or where it runs. The
+*stability* of an aggregate is what cutting the same rows into other batches does to its value.
 
 >>> find("SUM").kind
 <Kind.AGGREGATE: 'aggregate'>

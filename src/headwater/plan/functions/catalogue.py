@@ -49,7 +49,18 @@ class Impurity:
 
 _SUMS = ("sum", "try_sum")
 _AVERAGES = ("avg", "mean", "try_avg")
-_DISTINCT_MATTERS_NOT = ("min", "max", "bool_and", "bool_or", "every", "any", "some", "bit_and", "bit_or", "collect_set")
+_DISTINCT_MATTERS_NOT = (
+    "min",
+    "max",
+    "bool_and",
+    "bool_or",
+    "every",
+    "any",
+    "some",
+    "bit_and",
+    "bit_or",
+    "collect_set",
+)
 _FLOATING = "the last digits of a floating-point result"
 
 
@@ -94,7 +105,11 @@ class FunctionInfo:
         if self.kind is not Kind.AGGREGATE or self.fixed_stability is not Stability.EXACT:
             return self.fixed_stability, self.reason
         argument = arguments[0] if arguments else None
-        if self.name in _SUMS + _AVERAGES and argument is not None and (argument.is_floating or argument.name == "string"):
+        if (
+            self.name in _SUMS + _AVERAGES
+            and argument is not None
+            and (argument.is_floating or argument.name == "string")
+        ):
             return Stability.APPROXIMATE, _FLOATING
         if self.name in _AVERAGES and argument is not None and argument.is_integral:
             return Stability.REWRITTEN, "divides a DECIMAL sum by the count"

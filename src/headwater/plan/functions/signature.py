@@ -5,12 +5,13 @@
     is_variant_null = "= variant -> boolean"
 
 A *parameter* names the types that it takes, `|` between them. Besides types it may name a family: `any`, `numeric`,
-`integral`, `decimal` (of any precision), `array`, `map`, `struct`, `day_time` and `year_month` (intervals of any fields),
-`lambda`. `T` is a type that all its places share. `?` marks a parameter that may be left out, `*` one that may come any
-number of times. A leading `=` says that arguments must have these types as they are; otherwise Spark's implicit casts apply.
+`integral`, `decimal` (of any precision), `array`, `map`, `struct`, `day_time` and `year_month` (intervals of any
+fields), `lambda`. `T` is a type that all its places share. `?` marks a parameter that may be left out, `*` one that
+may come any number of times, `#` one that must be a constant, `!` one that takes no untyped NULL. A leading `=` says
+that arguments must have these types as they are; otherwise Spark's implicit casts apply.
 
-The *result* is a type in which `$1` is the type of the first argument after its cast, `$1.element`, `$1.key` and `$1.value`
-what is inside it, and `T` the shared type; or `@name`, a rule of `headwater.plan.typing.rules`.
+The *result* is a type in which `$1` is the type of the first argument after its cast, `$1.element`, `$1.key` and
+`$1.value` what is inside it, and `T` the shared type; or `@name`, a rule of `headwater.plan.typing.rules`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ class Parameter:
     takes: tuple[str, ...]
     optional: bool = False
     repeated: bool = False
+    constant: bool = False
+    takes_null: bool = True
 
     def __str__(self) -> str:
         spelled = " or ".join(_FAMILIES.get(name, name.upper()) for name in self.takes)
+        spelled = f"a constant {spelled}" if self.constant else spelled
         return f"[{spelled}]" if self.optional else f"{spelled}, …" if self.repeated else spelled
 
 
@@ -91,11 +95,11 @@ def parse_signature(text: str) -> Signature:
 
 
 def _parameter(text: str) -> Parameter:
-    optional, repeated = text.endswith("?"), text.endswith("*")
-    takes = text.rstrip("?*").strip()
+    marks = text[len(text.rstrip("?*!")) :]
+    takes = text.rstrip("?*!").removeprefix("#").strip()
     if takes.startswith("("):
         takes = takes[1:-1]
-    return Parameter(tuple(_split(takes, "|")), optional, repeated)
+    return Parameter(tuple(_split(takes, "|")), "?" in marks, "*" in marks, text.startswith("#"), "!" not in marks)
 
 
 def _split(text: str, separator: str) -> list[str]:

@@ -9,15 +9,13 @@ from typing import cast
 import pyarrow as pa
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.dialects.spark import Spark
 
 from headwater.model import Column, Function
-from headwater.plan.functions import FunctionInfo, find
 from headwater.plan.spark_type import SparkType, from_arrow, from_sqlglot, to_arrow
-from headwater.plan.typing.expression import Columns, plain_arguments
+from headwater.plan.typing.expression import Columns
 from headwater.plan.typing.problem import Problem
 from headwater.plan.typing.query import Queries, Scope, Source
-from headwater.plan.typing.spelling import OPERAND, read
+from headwater.sql import Headwater
 
 ArrowColumns = Mapping[str, pa.DataType]
 """The columns of a relation by their names, in their order."""
@@ -50,7 +48,7 @@ def annotate(
     query: exp.Expr,
     schema: Mapping[str, ArrowColumns],
     functions: Mapping[str, Function] | None = None,
-    dialect: type[Dialect] = Spark,
+    dialect: type[Dialect] = Headwater,
     relation: Callable[[exp.Expr], ArrowColumns | None] | None = None,
 ) -> TypedQuery:
     """Type a query in place. `schema` has the relations by name; `relation` is asked for what else stands in FROM.
@@ -74,7 +72,7 @@ def annotate_expression(
     node: exp.Expr,
     columns: ArrowColumns | Mapping[str, ArrowColumns],
     functions: Mapping[str, Function] | None = None,
-    dialect: type[Dialect] = Spark,
+    dialect: type[Dialect] = Headwater,
 ) -> TypedExpression:
     """Type an expression in place, over columns by their names, or over sources of columns (`l.price`).
 
@@ -84,7 +82,7 @@ def annotate_expression(
     >>> str(annotate_expression(node, columns).kind)
     'decimal(19,6)'
     """
-    queries = Queries(lambda node: None, dialect, functions or {})
+    queries = Queries(lambda _node: None, dialect, functions or {})
     scope = Scope(queries, sources=_sources(columns))
     kind = queries.typer(scope).type(node)
     return TypedExpression(node, kind, tuple(queries.problems))
@@ -107,49 +105,3 @@ def type_of(node: exp.Expr) -> SparkType:
     'unknown'
     """
     return from_sqlglot(node.type)
-
-
-@dataclass(frozen=True)
-class CalledFunction:
-    """The function that a node calls, with its arguments and whether it says DISTINCT."""
-
-    info: FunctionInfo
-    arguments: tuple[exp.Expr, ...]
-    distinct: bool
-
-
-def call_of(
-    node: exp.Expr, functions: Mapping[str, Function] | None = None, dialect: type[Dialect] = Spark
-) -> CalledFunction | None:
-    """What a node calls, by the name that Spark will read; None for a node that is no call, or of an unknown function.
-
-    OVER, FILTER, WITHIN GROUP and IGNORE NULLS around a call are looked through.
-
-    >>> import sqlglot
-    >>> found = call_of(sqlglot.parse_one("count(DISTINCT card) FILTER (WHERE paid)", dialect="spark"))
-    >>> found.info.name, found.distinct, [argument.sql() for argument in found.arguments]
-    ('count', True, ['card'])
-    """
-    while isinstance(node, (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Paren)):
-        node = node.this
-    if not isinstance(node, exp.Func):
-        return None
-    operands: tuple[exp.Expr, ...] = ()
-    call: exp.Expr = node
-    if not isinstance(node, exp.Anonymous):
-        reading = read(node, dialect)
-        if reading is None or not isinstance(reading.tree, exp.Anonymous):
-            return None
-        call, operands = reading.tree, reading.operands
-    info = find(call.name, functions)
-    if info is None:
-        return None
-    distinct = any(isinstance(argument, exp.Distinct) for argument in call.expressions)
-    arguments = tuple(_resolved(argument, operands) for argument in plain_arguments(call.expressions))
-    return CalledFunction(info, arguments, distinct)
-
-
-def _resolved(argument: exp.Expr, operands: tuple[exp.Expr, ...]) -> exp.Expr:
-    if operands and isinstance(argument, exp.Column) and argument.name.startswith(OPERAND):
-        return operands[int(argument.name[len(OPERAND) :])]
-    return argument

@@ -1,7 +1,7 @@
 """The result types of operators, as Spark's ANSI mode has them; None where its analyzer refuses the operands.
 
-An *operand* is a type and, where it was written as a whole number, that number: Spark counts a literal's own digits when it
-meets a DECIMAL, so `price * 2` is narrower than `price * quantity`.
+An *operand* is a type and, where it was written as a whole number, that number: Spark counts a literal's own digits
+when it meets a DECIMAL, so `price * 2` is narrower than `price * quantity`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.plan.spark_type import (
-    BIGINT, BOOLEAN, CALENDAR_INTERVAL, DATE, DAY_TO_SECOND, DOUBLE, INT, STRING, TIMESTAMP, UNKNOWN, VOID, YEAR_TO_MONTH,
-    SparkType, decimal, interval,
+    BIGINT,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DATE,
+    DAY_TO_SECOND,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    VOID,
+    YEAR_TO_MONTH,
+    SparkType,
+    decimal,
+    interval,
 )  # fmt: skip
 from headwater.plan.typing.coercion import (
-    adjusted, as_decimal, can_assign, is_orderable, promoted_string, tightest,
+    adjusted,
+    as_decimal,
+    can_assign,
+    is_orderable,
+    promoted_string,
+    tightest,
 )  # fmt: skip
 
 _DAYS = interval("day", "day")
@@ -58,7 +76,7 @@ def subtract(left: Operand, right: Operand) -> SparkType | None:
     if moved.name in ("day_time", "year_month", "interval"):
         if start == DATE and moved.name == "day_time":
             return DATE if moved == _DAYS else TIMESTAMP
-        if start == DATE or start.is_timestamp or start == VOID:
+        if start in (DATE, VOID) or start.is_timestamp:
             return moved if start == VOID else start
         if start.name == "time" and moved.name == "day_time":
             return start
@@ -107,7 +125,7 @@ def _digits(left: Operand, right: Operand) -> tuple[tuple[int, ...], tuple[int, 
 
 
 def _common_operand(left: Operand, right: Operand) -> SparkType | None:
-    """The type that both sides of an arithmetic operator are cast to; any decimal where the digits are still to come."""
+    """The type that both sides of an operator are cast to; any decimal where the digits are still to come."""
     first, second = left.kind, right.kind
     if UNKNOWN in (first, second):
         return UNKNOWN

@@ -29,7 +29,8 @@ class Underivable(Refused):
 
 @dataclass(frozen=True)
 class Call:
-    """A call: its name in lower case, its arguments, and their types before (`given`) and after (`kinds`) implicit casts.
+    """A call: its name in lower case, its arguments, and their types before (`given`) and after (`kinds`) implicit
+    casts.
 
     `ordering` holds the types of WITHIN GROUP (ORDER BY …).
     """
@@ -51,14 +52,11 @@ class Call:
         return self.operand(0), self.operand(1)
 
     def text(self, position: int) -> str | None:
-        """The text that an argument was written as, where it is a literal or a bare word."""
-        if position >= len(self.arguments):
-            return None
-        node = self.arguments[position]
+        """The text that an argument was written as, where it is a literal or a word of the grammar."""
+        node = self.arguments[position] if position < len(self.arguments) else None
         if isinstance(node, exp.Literal) and node.is_string:
             return str(node.this)
-        is_word = isinstance(node, (exp.Var, exp.Identifier)) or (isinstance(node, exp.Column) and not node.table)
-        return node.name if is_word else None
+        return node.name if isinstance(node, exp.Var) else None
 
     def number(self, position: int) -> int | None:
         """The whole number that an argument was written as."""
@@ -81,3 +79,15 @@ def whole_number(node: exp.Expr) -> int | None:
         inner = whole_number(node.this)
         return None if inner is None else -inner
     return int(node.this) if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() else None
+
+
+def is_constant(node: exp.Expr) -> bool:
+    """Whether an expression names no column, so that Spark can compute it before it sees a row."""
+    return not any(isinstance(part, (exp.Column, exp.Query)) for part in node.walk())
+
+
+def name_of(node: exp.Expr) -> str | None:
+    """The name that Spark gives a field made of this expression; None where it numbers it."""
+    if isinstance(node, (exp.Column, exp.Identifier, exp.Alias)):
+        return node.alias_or_name
+    return node.expression.name if isinstance(node, exp.Dot) else None

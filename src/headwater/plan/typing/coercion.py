@@ -1,18 +1,37 @@
 """Which type two types have in common, and what is cast to what without being asked: the rules of Spark's ANSI mode.
 
-*Tightest* loses nothing (INT and BIGINT: BIGINT). *Wider* may lose digits (DECIMAL and DOUBLE: DOUBLE) and reads strings as
-what they are compared with (STRING and DATE: DATE). An *implicit cast* turns an argument into what a parameter takes. None
-stands for "they have none": Spark's analyzer refuses.
+*Tightest* loses nothing (INT and BIGINT: BIGINT). *Wider* may lose digits (DECIMAL and DOUBLE: DOUBLE) and reads
+strings as what they are compared with (STRING and DATE: DATE). An *implicit cast* turns an argument into what a
+parameter takes. None stands for "they have none": Spark's analyzer refuses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import reduce
 
 from headwater.plan.spark_type import (
-    BIGINT, BINARY, BOOLEAN, CALENDAR_INTERVAL, DATE, DAY_TIME_FIELDS, DAY_TO_SECOND, DOUBLE, INT, STRING, TIME, TIMESTAMP,
-    TIMESTAMP_NTZ, UNKNOWN, VOID, YEAR_MONTH_FIELDS, YEAR_TO_MONTH, SparkType, array, decimal, interval, parse_type,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DAY_TIME_FIELDS,
+    DAY_TO_SECOND,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    UNKNOWN,
+    VOID,
+    YEAR_MONTH_FIELDS,
+    YEAR_TO_MONTH,
+    SparkType,
+    array,
+    decimal,
+    interval,
+    map_of,
+    parse_type,
 )  # fmt: skip
 
 MAXIMUM_PRECISION = 38
@@ -111,13 +130,20 @@ def wider_without_strings(left: SparkType, right: SparkType) -> SparkType | None
     return tightest(left, right) or _wider_number(left, right) or _common_parts(left, right, wider_without_strings)
 
 
+def tightest_element(left: SparkType, right: SparkType) -> SparkType | None:
+    """The common type of an array's elements and what is looked for or put in: here, INT and FLOAT are FLOAT."""
+    if "float" in (left.name, right.name) and (left.is_integral or right.is_integral):
+        return SparkType("float")
+    return tightest(left, right)
+
+
 def common(kinds: Iterable[SparkType], find: Common = wider) -> SparkType | None:
     """The common type of any number of types; VOID for none at all."""
 
-    def step(found: SparkType | None, kind: SparkType) -> SparkType | None:
-        return None if found is None else find(found, kind)
-
-    return reduce(step, kinds, VOID)
+    found: SparkType | None = VOID
+    for kind in kinds:
+        found = None if found is None else find(found, kind)
+    return found
 
 
 def _wider_number(left: SparkType, right: SparkType) -> SparkType | None:
@@ -152,7 +178,8 @@ def _common_parts(left: SparkType, right: SparkType, find: Common) -> SparkType 
 
 # Implicit casts
 
-_FAMILY_DEFAULTS = {"numeric": DOUBLE, "integral": INT, "decimal": decimal(38, 18), "fractional": DOUBLE}
+_FAMILY_DEFAULTS = {"numeric": DOUBLE, "integral": INT, "decimal": decimal(38, 18)}
+_EMPTY = {"array": array(VOID), "map": map_of(VOID, VOID), "struct": SparkType("struct")}
 _FAMILY_INTERVALS = {"day_time": DAY_TO_SECOND, "year_month": YEAR_TO_MONTH}
 
 
@@ -177,15 +204,17 @@ def cast_implicitly(kind: SparkType, takes: str) -> SparkType | None:
         return kind
     if takes == "decimal" and kind.is_numeric:
         return as_decimal(kind)
+    if takes == "integral" and kind != VOID:
+        return None
     if kind == STRING and takes in _FAMILY_DEFAULTS:
         return _FAMILY_DEFAULTS[takes]
-    if takes == "integral" and kind.is_numeric:
-        return None
+    if takes in _EMPTY:
+        return _EMPTY[takes] if kind == VOID else None
     if takes.startswith("array<"):
         return _cast_elements(kind, takes[6:-1])
     target = _FAMILY_DEFAULTS.get(takes) or _FAMILY_INTERVALS.get(takes) or _concrete(takes)
     if target is None:
-        return VOID if kind == VOID else None
+        return None
     if kind == STRING and target.is_atomic:
         return target
     return target if can_assign(kind, target) else None
@@ -199,7 +228,7 @@ def _cast_elements(kind: SparkType, takes: str) -> SparkType | None:
 
 
 def _concrete(takes: str) -> SparkType | None:
-    if takes in ("array", "map", "struct", "void"):
+    if takes in ("lambda", "void"):
         return None
     return TIME if takes == "time" else parse_type(takes)
 
@@ -216,6 +245,8 @@ def can_assign(kind: SparkType, target: SparkType) -> bool:
         return True
     if kind.name == target.name and (kind.is_ansi_interval or kind.name == "time"):
         return True
+    if (kind.is_timestamp and target.name == "time") or (kind.name == "time" and target.is_timestamp):
+        return True
     return _can_pass_parts(kind, target, can_assign)
 
 
@@ -230,8 +261,8 @@ def _can_pass_parts(kind: SparkType, target: SparkType, can: Callable[[SparkType
 _FROM_STRING = ("boolean", "binary", "date", "timestamp", "timestamp_ntz", "time", "interval", "day_time", "year_month")
 
 
-def can_cast(kind: SparkType, target: SparkType, safely: bool = False) -> bool:
-    """Whether CAST (or TRY_CAST: `safely`) may turn a type into the target."""
+def can_cast(kind: SparkType, target: SparkType) -> bool:
+    """Whether CAST and TRY_CAST may turn a type into the target."""
     if kind in (target, VOID) or not (kind.is_known and target.is_known):
         return True
     if target == STRING:
@@ -282,4 +313,11 @@ def is_orderable(kind: SparkType) -> bool:
     return kind.name not in ("map", "variant", "interval") and all(map(is_orderable, kind.parts))
 
 
-DATETIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+def holds(kind: SparkType, name: str) -> bool:
+    """Whether a type is of that name or has one inside it."""
+    return kind.name == name or any(holds(part, name) for part in kind.parts)
+
+
+def holds_map(kind: SparkType) -> bool:
+    """Whether a type is or has a map or a variant: it can't be hashed, nor be the key of a map."""
+    return holds(kind, "map") or holds(kind, "variant")

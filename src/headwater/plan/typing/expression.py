@@ -1,34 +1,48 @@
 """The types of expressions.
 
-A *typer* walks an expression from its leaves, gives every node its type (`node.type`, as sqlglot keeps it) and gathers
-problems instead of stopping at the first. What a name means is asked of an *environment*: the columns of a FROM, or of a
-stage. An expression with a problem has the type UNKNOWN, about which nothing further is said.
+A *typer* walks an expression from its leaves, gives every node its type (`node.type`, as sqlglot keeps it) and
+gathers problems instead of stopping at the first. What a name means is asked of an *environment*: the columns of a
+FROM, or of a stage. An expression with a problem has the type UNKNOWN, about which nothing further is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.errors import Finding, TypeMismatch, UnknownFunction, UnknownType
+from headwater.errors import TypeMismatch, UnknownType
 from headwater.model import Function
-from headwater.plan.functions import FunctionInfo, Kind, find, suggest
+from headwater.plan.functions import find
 from headwater.plan.spark_type import (
-    BIGINT, BINARY, BOOLEAN, CALENDAR_INTERVAL, DAY_TIME_FIELDS, DOUBLE, INT, STRING, UNKNOWN, VOID, YEAR_MONTH_FIELDS,
-    SparkType, array, decimal, from_sqlglot, interval, to_sqlglot,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DAY_TIME_FIELDS,
+    DOUBLE,
+    INT,
+    STRING,
+    UNKNOWN,
+    VOID,
+    YEAR_MONTH_FIELDS,
+    SparkType,
+    array,
+    decimal,
+    from_sqlglot,
+    interval,
+    struct,
+    to_sqlglot,
 )  # fmt: skip
 from headwater.plan.typing import arithmetic
 from headwater.plan.typing.arithmetic import Operand
-from headwater.plan.typing.call import Call, Refused, Underivable, whole_number
+from headwater.plan.typing.call import name_of, whole_number
+from headwater.plan.typing.calls import NATIVE_NAMES, CallTyper, spell
 from headwater.plan.typing.coercion import can_cast, cast_implicitly, common, is_orderable
-from headwater.plan.typing.matching import match_arguments, result_type
 from headwater.plan.typing.problem import Problem
-from headwater.plan.typing.rules import name_of
-from headwater.plan.typing.spelling import OPERAND, Reading, read
+from headwater.plan.typing.spelling import OPERAND, read
 
 Columns = Sequence[tuple[str, SparkType]]
 """The columns of a relation: names and types, in order."""
@@ -47,55 +61,35 @@ class Environment(Protocol):
         """The columns of a subquery."""
 
 
-@dataclass
-class Typer:
-    """Types expressions in one environment. `generated` holds the columns that generators make, by the node's id."""
+class Typer(CallTyper):
+    """Types expressions in one environment: `Typer(environment, dialect)`."""
 
-    environment: Environment
-    dialect: type[Dialect]
-    functions: Mapping[str, Function] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    generated: dict[int, SparkType] = field(default_factory=dict)
-    _parameters: list[dict[str, SparkType]] = field(default_factory=list)
-    _readings: list[tuple[Reading, tuple[SparkType | None, ...]]] = field(default_factory=list)
+    def __init__(
+        self,
+        environment: Environment,
+        dialect: type[Dialect],
+        functions: Mapping[str, Function] | None = None,
+        problems: list[Problem] | None = None,
+    ) -> None:
+        super().__init__(dialect, functions or {}, [] if problems is None else problems)
+        self.environment = environment
 
     def type(self, node: exp.Expr) -> SparkType:
         """The type of an expression; every node of it is given its own."""
-        kind = self._derive(node)
-        if not self._readings:
+        kind = self.derive(node)
+        if not self.readings:
             node._type = to_sqlglot(kind)
         return kind
 
-    def report(self, node: exp.Expr, kind: type[Finding], summary: str, **more: Any) -> SparkType:
-        """Keep a problem; the type of its expression isn't known."""
-        origin = node
-        if self._readings:
-            origin = self._readings[0][0].origin
-        self.problems.append(Problem(origin, kind, summary, **more))
-        return UNKNOWN
-
-    def _derive(self, node: exp.Expr) -> SparkType:
+    def derive(self, node: exp.Expr) -> SparkType:
+        """The type of an expression, which isn't kept with it."""
         for kind in type(node).__mro__:
             handler = _HANDLERS.get(kind)
             if handler is not None:
                 return handler(self, node)
-        if type(node) in _NATIVE_NAMES and self._readings:
-            return self._native(node)
-        return self._spelled(node) if isinstance(node, exp.Func) and not self._readings else self._unknown(node)
-
-    def _unknown(self, node: exp.Expr) -> SparkType:
-        for child in node.iter_expressions():
-            self.type(child)
-        return self.report(
-            node,
-            UnknownType,
-            f"has an expression whose type can't be derived: {self._text(node)}",
-            hint="Write CAST(… AS type) around it.",
-        )
-
-    def _text(self, node: exp.Expr) -> str:
-        text = node.sql(dialect=self.dialect, comments=False)
-        return text if len(text) <= 80 else f"{text[:77]}…"
+        if type(node) in NATIVE_NAMES and self.readings:
+            return self.native(node)
+        return self.spelled(node) if isinstance(node, exp.Func) and not self.readings else self.unknown(node)
 
     # Names
 
@@ -103,27 +97,28 @@ class Typer:
         if isinstance(node.this, exp.Star):
             return self._star(node)
         parts = [part.name for part in node.parts]
-        if self._readings and parts[0].startswith(OPERAND):
+        if self.readings and parts[0].startswith(OPERAND):
             return self._operand_type(int(parts[0][len(OPERAND) :]))
-        for scope in reversed(self._parameters):
+        for scope in reversed(self.parameters):
             if parts[0].lower() in scope:
-                return self._fields(node, scope[parts[0].lower()], parts[1:])
+                return self.fields(node, scope[parts[0].lower()], parts[1:])
         found = self.environment.column(node)
         if found is None and len(parts) == 1 and (info := find(parts[0])) and info.signature.least == 0:
             return self._call(node, parts[0], ())
         return UNKNOWN if found is None else found
 
     def _operand_type(self, position: int) -> SparkType:
-        kind = self._readings[-1][1][position]
+        kind = self.readings[-1][1][position]
         return UNKNOWN if kind is None else kind
 
     def _identifier(self, node: exp.Identifier) -> SparkType:
-        for scope in reversed(self._parameters):
+        for scope in reversed(self.parameters):
             if node.name.lower() in scope:
                 return scope[node.name.lower()]
         return self.type(exp.column(node.copy()))
 
-    def _fields(self, node: exp.Expr, kind: SparkType, names: Sequence[str]) -> SparkType:
+    def fields(self, node: exp.Expr, kind: SparkType, names: Sequence[str]) -> SparkType:
+        """What `.a.b` gives."""
         for name in names:
             kind = self.field(node, kind, name)
         return kind
@@ -139,20 +134,20 @@ class Typer:
             found = kind.value
         if found is not None:
             return found
-        has = f"It has the fields {', '.join(kind.labels)}." if kind.labels else f"It is {_spell(kind)}."
+        has = f"It has the fields {', '.join(kind.labels)}." if kind.labels else f"It is {spell(kind)}."
         return self.report(node, TypeMismatch, f'takes a field "{name}" of a value that has none', detail=has)
 
     def _dot(self, node: exp.Dot) -> SparkType:
         if isinstance(node.expression, exp.Func):
-            return self._spelled(node.expression)
+            return self.spelled(node.expression)
         return self.field(node, self.type(node.this), node.expression.name)
 
-    def _star(self, node: exp.Expr) -> SparkType:
+    def _star(self, _node: exp.Expr) -> SparkType:
         return UNKNOWN
 
     def _bracket(self, node: exp.Bracket) -> SparkType:
         if node.args.get("offset") or len(node.expressions) != 1:
-            return self._spelled(node)
+            return self.spelled(node)
         holder, key = self.type(node.this), self.type(node.expressions[0])
         if UNKNOWN in (holder, key):
             return holder.element if holder.name == "array" else holder.value
@@ -197,7 +192,7 @@ class Typer:
         for order in (DAY_TIME_FIELDS, YEAR_MONTH_FIELDS):
             if fields and all(name in order for name in fields):
                 return interval(min(fields, key=order.index), max(fields, key=order.index))
-        return self._unknown(node) if not fields else CALENDAR_INTERVAL
+        return self.unknown(node) if not fields else CALENDAR_INTERVAL
 
     # Operators
 
@@ -208,7 +203,7 @@ class Typer:
     def _mismatch(self, node: exp.Expr, name: str, kinds: Sequence[SparkType], **more: Any) -> SparkType:
         if any(not kind.is_known for kind in kinds):
             return UNKNOWN
-        given = " and ".join(_spell(kind) for kind in kinds)
+        given = " and ".join(spell(kind) for kind in kinds)
         more.setdefault("hint", "Cast one of them, like CAST(… AS type)." if len(kinds) > 1 else None)
         return self.report(node, TypeMismatch, f'applies "{name}" to {given}', **more)
 
@@ -233,7 +228,7 @@ class Typer:
         kinds = [self.type(node.this)]
         query = node.args.get("query")
         if query is not None:
-            columns = self.environment.query(query.unnest() if isinstance(query, exp.Subquery) else query)
+            columns = self._query_columns(query)
             kinds += [kind for _, kind in columns] or [UNKNOWN]
             if kinds[0].name == "struct" and len(columns) > 1:
                 return BOOLEAN
@@ -261,10 +256,10 @@ class Typer:
     def _cast(self, node: exp.Cast) -> SparkType:
         kind, target = self.type(node.this), from_sqlglot(node.to)
         if target == UNKNOWN:
-            return self.report(node, UnknownType, f'casts to "{self._text(node.to)}", which is no type of Spark')
+            return self.report(node, UnknownType, f'casts to "{self.text(node.to)}", which is no type of Spark')
         if can_cast(kind, target):
             return target
-        return self.report(node, TypeMismatch, f"casts {_spell(kind)} to {_spell(target)}, which Spark can't do")
+        return self.report(node, TypeMismatch, f"casts {spell(kind)} to {spell(target)}, which Spark can't do")
 
     def _case(self, node: exp.Case) -> SparkType:
         tested = self.operand(node.this) if node.this is not None else None
@@ -284,90 +279,83 @@ class Typer:
     # Subqueries
 
     def _subquery(self, node: exp.Expr) -> SparkType:
-        query = node.unnest() if isinstance(node, exp.Subquery) else node
-        columns = self.environment.query(query) if isinstance(query, exp.Query) else [("", self.type(query))]
+        columns = self._query_columns(node)
         return columns[0][1] if len(columns) == 1 else UNKNOWN
+
+    def _query_columns(self, node: exp.Expr) -> Columns:
+        inner = node.unnest() if isinstance(node, exp.Subquery) else node
+        return self.environment.query(inner) if isinstance(inner, exp.Query) else [("", self.type(inner))]
 
     def _exists(self, node: exp.Exists) -> SparkType:
         inner = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
         if isinstance(inner, exp.Query):
             self.environment.query(inner)
             return BOOLEAN
-        return self._spelled(node)
+        return self.spelled(node)
 
     # Calls
 
     def _anonymous(self, node: exp.Anonymous) -> SparkType:
+        if node.name.lower() == "struct" and any(part.is_star for part in node.expressions):
+            return self._struct(node)
         return self.call(node, node.name, tuple(node.expressions))
 
-    def _spelled(self, node: exp.Expr) -> SparkType:
-        """A node of sqlglot's, as the call that Spark will read."""
-        reading = read(node, self.dialect)
-        if reading is None:
-            return self._unknown(node)
-        kinds = tuple(None if isinstance(operand, exp.Lambda) else self.type(operand) for operand in reading.operands)
-        self._readings.append((reading, kinds))
-        try:
-            return self._derive(reading.tree)
-        finally:
-            self._readings.pop()
+    def _struct(self, node: exp.Expr) -> SparkType:
+        fields: list[tuple[str, SparkType]] = []
+        for part in node.expressions:
+            fields += self._struct_fields(part, len(fields) + 1)
+        return struct(*fields)
 
-    def _native(self, node: exp.Expr) -> SparkType:
-        """A call that keeps its own node even when it is read plainly: TRIM(… FROM …), SUBSTRING(… FROM …), POSITION(… IN …)."""
-        name = _NATIVE_NAMES[type(node)]
-        arguments = tuple(part for key in _NATIVE_ARGUMENTS[name] if (part := node.args.get(key)) is not None)
-        return self.call(node, name, arguments)
-
-    def _struct(self, node: exp.Struct) -> SparkType:
-        pairs = [(part.this.name, part.expression) if isinstance(part, exp.PropertyEQ) else (None, part)
-                 for part in node.expressions]  # fmt: skip
-        if any(isinstance(part, exp.Star) or part.is_star for _, part in pairs):
-            return UNKNOWN
-        names = [name or name_of(part) or f"col{position}" for position, (name, part) in enumerate(pairs, start=1)]
-        kinds = [self.type(part.this if isinstance(part, exp.Alias) else part) for _, part in pairs]
-        return SparkType("struct", tuple(kinds), tuple(names))
+    def _struct_fields(self, part: exp.Expr, position: int) -> Columns:
+        if part.is_star:
+            return self.environment.star(part)
+        if isinstance(part, exp.PropertyEQ):
+            return [(part.this.name, self.type(part.expression))]
+        return [(name_of(part) or f"col{position}", self.type(part))]
 
     def _map(self, node: exp.Expr) -> SparkType:
         keys, values = node.args.get("keys"), node.args.get("values")
         if not (isinstance(keys, exp.Array) and isinstance(values, exp.Array)):
-            return self._spelled(node)
+            return self.spelled(node)
         pairs = zip(keys.expressions, values.expressions, strict=True)
         return self.call(node, "map", tuple(part for pair in pairs for part in pair))
 
     def _window(self, node: exp.Window) -> SparkType:
-        self._window_parts(node)
+        self.window_parts(node)
         return self.type(node.this)
 
-    def _window_parts(self, node: exp.Window) -> None:
+    def window_parts(self, node: exp.Window) -> None:
+        """The clauses of an OVER, or of a window that has a name."""
         for part in node.args.get("partition_by") or ():
-            self._ordered_type(part, "PARTITION BY")
+            self.ordered(part, "PARTITION BY")
         if (order := node.args.get("order")) is not None:
             for term in order.expressions:
-                self._ordered_type(term.this if isinstance(term, exp.Ordered) else term, "ORDER BY")
+                self.ordered(term.this if isinstance(term, exp.Ordered) else term, "ORDER BY")
         spec = node.args.get("spec")
         for bound in (spec.args.get("start"), spec.args.get("end")) if spec is not None else ():
             if isinstance(bound, exp.Expr):
                 self.type(bound)
 
-    def _ordered_type(self, node: exp.Expr, clause: str) -> SparkType:
+    def ordered(self, node: exp.Expr, clause: str) -> SparkType:
+        """The type of an expression that rows are ordered or partitioned by."""
         kind = self.type(node)
         return kind if is_orderable(kind) else self._mismatch(node, clause, [kind])
 
     def _within_group(self, node: exp.WithinGroup) -> SparkType:
         order = node.expression
         terms = [term.this if isinstance(term, exp.Ordered) else term for term in order.expressions]
-        ordering = tuple(self._ordered_type(term, "ORDER BY") for term in terms)
+        ordering = tuple(self.ordered(term, "ORDER BY") for term in terms)
         inner = node.this
         if isinstance(inner, exp.Anonymous):
             kind = self.call(inner, inner.name, tuple(inner.expressions), ordering)
         else:
             reading = read(inner, self.dialect)
             if reading is None or not isinstance(reading.tree, exp.Anonymous):
-                return self._unknown(node)
+                return self.unknown(node)
             kinds = tuple(self.type(operand) for operand in reading.operands)
-            self._readings.append((reading, kinds))
+            self.readings.append((reading, kinds))
             kind = self.call(reading.tree, reading.tree.name, tuple(reading.tree.expressions), ordering)
-            self._readings.pop()
+            self.readings.pop()
         inner._type = to_sqlglot(kind)
         return kind
 
@@ -391,141 +379,11 @@ class Typer:
         names = (name_of(part) or f"col{position}" for position, part in enumerate(node.expressions, start=1))
         return SparkType("struct", tuple(kinds), tuple(names))
 
-    def call(
-        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
-    ) -> SparkType:
-        """The type of a call by its name, whatever node it is."""
-        return self._call(node, name, plain_arguments(arguments), ordering)
-
-    def _call(
-        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
-    ) -> SparkType:
-        info = find(name, self.functions)
-        given = tuple(self._argument(argument) for argument in arguments)
-        if info is None:
-            return self._unknown_function(node, name)
-        named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
-        if not self._check_count(node, info, len(arguments), named):
-            return UNKNOWN
-        nodes = tuple(self._original(argument) for argument in arguments)
-        kinds = given if named else match_arguments(info.signature, given)
-        if kinds is None:
-            return self._refuse_call(node, info, given)
-        call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
-        return self._result(node, info, call)
-
-    def _argument(self, node: exp.Expr) -> SparkType:
-        if isinstance(self._original(node), exp.Lambda):
-            return SparkType("lambda")
-        if isinstance(node, exp.Star):
-            return INT
-        return self.type(node.expression if isinstance(node, exp.Kwarg) else node)
-
-    def _original(self, node: exp.Expr) -> exp.Expr:
-        """The author's node that a numbered column of a reading stands for."""
-        if self._readings and isinstance(node, exp.Column) and node.name.startswith(OPERAND):
-            return self._readings[-1][0].operands[int(node.name[len(OPERAND) :])]
-        return node.expression if isinstance(node, exp.Kwarg) else node
-
-    def _check_count(self, node: exp.Expr, info: FunctionInfo, count: int, named: bool) -> bool:
-        least, most = info.signature.least, info.signature.most
-        if (count >= least or named) and (most is None or count <= most):
-            return True
-        wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
-        takes = str(info.signature)
-        self.report(
-            node,
-            TypeMismatch,
-            f'gives the function "{info.name}" {count} {"argument" if count == 1 else "arguments"}, and it takes {wanted}',
-            detail=f"It takes ({takes})." if takes else None,
-            fields={"function": info.name},
-        )
-        return False
-
-    def _unknown_function(self, node: exp.Expr, name: str) -> SparkType:
-        near = suggest(name, self.functions)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "Declare it with CREATE FUNCTION."
-        return self.report(node, UnknownFunction, f'calls an unknown function "{name}"', hint=hint, fields={"function": name})
-
-    def _refuse_call(self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType]) -> SparkType:
-        if any(not kind.is_known for kind in given):
-            return UNKNOWN
-        kinds = ", ".join(_spell(kind) for kind in given)
-        return self.report(
-            node,
-            TypeMismatch,
-            f'gives the function "{info.name}" ({kinds})',
-            detail=f"It takes ({info.signature}).",
-            hint="Cast the argument, like CAST(… AS type).",
-            fields={"function": info.name},
-        )
-
-    def _result(self, node: exp.Expr, info: FunctionInfo, call: Call) -> SparkType:
-        try:
-            found = result_type(info.signature, call)
-        except Refused as refusal:
-            if any(not kind.is_known for kind in call.given):
-                return UNKNOWN
-            kind = UnknownType if isinstance(refusal, Underivable) else TypeMismatch
-            summary = f'calls the function "{info.name}", '
-            summary += "whose type can't be derived" if kind is UnknownType else "which can't take what it is given"
-            return self.report(
-                node, kind, summary, detail=refusal.detail, hint=refusal.hint, fields={"function": info.name}
-            )
-        if found is None:
-            return self._refuse_call(node, info, call.given)
-        if info.kind is Kind.GENERATOR and found != UNKNOWN:
-            self.generated[id(self._readings[0][0].origin if self._readings else node)] = found
-            return found.parts[0] if len(found.parts) == 1 else found
-        return found
-
-    def _type_lambda(self, node: exp.Expr, parameters: Sequence[SparkType]) -> SparkType:
-        if not isinstance(node, exp.Lambda):
-            return UNKNOWN
-        names = [part.name.lower() for part in node.expressions]
-        held, self._readings = self._readings, []
-        self._parameters.append(dict(zip(names, parameters, strict=False)))
-        try:
-            kind = self.type(node.this)
-            node._type = to_sqlglot(kind)
-            return kind
-        finally:
-            self._parameters.pop()
-            self._readings = held
-
 
 _INTERVAL_UNITS = {
-    "year": "year", "month": "month", "quarter": "month", "week": "day", "day": "day", "hour": "hour", "minute": "minute",
-    "second": "second", "millisecond": "second", "microsecond": "second",
+    "year": "year", "month": "month", "quarter": "month", "week": "day", "day": "day", "hour": "hour", "minute":
+    "minute", "second": "second", "millisecond": "second", "microsecond": "second",
 }  # fmt: skip
-_NATIVE_NAMES: dict[type[exp.Expr], str] = {
-    exp.Trim: "trim", exp.Substring: "substring", exp.StrPosition: "position", exp.Overlay: "overlay",
-    exp.Extract: "extract",
-}  # fmt: skip
-_NATIVE_ARGUMENTS = {
-    "trim": ("this", "expression"),
-    "substring": ("this", "start", "length"),
-    "position": ("substr", "this", "position"),
-    "overlay": ("this", "expression", "from_", "for_"),
-    "extract": ("this", "expression"),
-}
-
-
-def plain_arguments(arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, ...]:
-    """The arguments without the words around them: DISTINCT, IGNORE NULLS, an ORDER BY."""
-    plain: list[exp.Expr] = []
-    for argument in arguments:
-        if isinstance(argument, exp.Distinct):
-            plain += argument.expressions
-        elif isinstance(argument, (exp.IgnoreNulls, exp.RespectNulls, exp.Order)):
-            plain += plain_arguments([argument.this])
-        else:
-            plain.append(argument)
-    return tuple(plain)
-
-
-def _spell(kind: SparkType) -> str:
-    return str(kind).upper() if not kind.labels or not kind.parts else str(kind)
 
 
 def _operator(name: str, rule: Callable[[Operand, Operand], SparkType | None]) -> Callable[[Typer, Any], SparkType]:
@@ -533,7 +391,7 @@ def _operator(name: str, rule: Callable[[Operand, Operand], SparkType | None]) -
 
 
 def _constant(kind: SparkType) -> Callable[[Typer, Any], SparkType]:
-    return lambda typer, node: kind
+    return lambda _typer, _node: kind
 
 
 _COMPARISONS = {
@@ -566,8 +424,8 @@ _HANDLERS: dict[type, Callable[[Typer, Any], SparkType]] = {
     exp.BitwiseLeftShift: lambda typer, node: typer.call(node, "<<", (node.this, node.expression)),
     exp.BitwiseRightShift: lambda typer, node: typer.call(node, ">>", (node.this, node.expression)),
     exp.Any: lambda typer, node: typer.call(node, "any", (node.this.unnest(),)),
-    exp.AtTimeZone: Typer._spelled,
-    exp.FromTimeZone: Typer._spelled,
+    exp.AtTimeZone: Typer.spelled,
+    exp.FromTimeZone: Typer.spelled,
     exp.And: _operator("AND", arithmetic.combine),
     exp.Or: _operator("OR", arithmetic.combine),
     **{kind: _operator(name, arithmetic.compare) for kind, name in _COMPARISONS.items()},

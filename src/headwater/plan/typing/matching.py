@@ -9,7 +9,7 @@ from functools import lru_cache
 from headwater.plan.functions import Parameter, Signature
 from headwater.plan.spark_type import UNKNOWN, VOID, SparkType, array, parse_type
 from headwater.plan.typing.call import Call
-from headwater.plan.typing.coercion import accepts, cast_implicitly, common, wider_without_strings
+from headwater.plan.typing.coercion import accepts, cast_implicitly, common, tightest_element
 from headwater.plan.typing.rules import find_rule
 
 _LAMBDA = SparkType("lambda")
@@ -26,15 +26,15 @@ def match_arguments(signature: Signature, given: Sequence[SparkType]) -> tuple[S
     shared = _shared(signature, kinds)
     if shared is None:
         return None
-    return tuple(
-        _filled(signature.parameter(position), kind, shared) for position, kind in enumerate(kinds)
-    )
+    return tuple(_filled(signature.parameter(position), kind, shared) for position, kind in enumerate(kinds))
 
 
 def _match(parameter: Parameter, kind: SparkType, strict: bool) -> SparkType | None:
     if kind == UNKNOWN:
         return UNKNOWN
     if (kind == _LAMBDA) != (parameter.takes == ("lambda",)):
+        return None
+    if kind == VOID and not parameter.takes_null:
         return None
     if any(accepts(takes, kind) for takes in parameter.takes):
         return kind
@@ -53,7 +53,7 @@ def _shared(signature: Signature, kinds: Sequence[SparkType]) -> SparkType | Non
             found.append(kind)
         elif takes == ("array<T>",):
             found.append(kind.element if kind.name == "array" else VOID)
-    return common(found, wider_without_strings)
+    return common(found, tightest_element)
 
 
 def _filled(parameter: Parameter, kind: SparkType, shared: SparkType) -> SparkType:

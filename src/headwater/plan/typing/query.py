@@ -1,8 +1,9 @@
 """The types of queries: what every FROM offers, what every SELECT gives.
 
-A *source* is one item of FROM: a name and its columns. A *scope* is the sources that the expressions of one SELECT can name,
-within the scope of the query around it. A relation whose columns aren't known (`None` instead of columns) takes any column
-and gives it the type UNKNOWN, so that one unknown name doesn't make a problem of every column behind it.
+A *source* is one item of FROM: a name and its columns. A *scope* is the sources that the expressions of one SELECT
+can name, within the scope of the query around it. A relation whose columns aren't known (`None` instead of columns)
+takes any column and gives it the type UNKNOWN, so that one unknown name doesn't make a problem of every column behind
+it.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Source:
 
 @dataclass
 class Scope:
-    """The sources of one SELECT. `merged` are the columns that USING made one, `made` those that a window in GROUP BY made,
-    `aliases` the SELECT's own columns, which later expressions may name.
+    """The sources of one SELECT. `merged` are the columns that USING made one, `made` those that a window in GROUP BY
+    made, `aliases` the SELECT's own columns, which later expressions may name.
     """
 
     queries: Queries
@@ -66,7 +67,12 @@ class Scope:
             if found is not None:
                 return found
             scope = scope.outer
-        if len(parts) == 1 and (info := find(parts[0])) and info.signature.least == 0 and not node.this.args.get("quoted"):
+        if (
+            len(parts) == 1
+            and (info := find(parts[0]))
+            and info.signature.least == 0
+            and not node.this.args.get("quoted")
+        ):
             return None
         self._report_unknown(node, parts)
         return None
@@ -80,8 +86,8 @@ class Scope:
             if len(kinds) > 1 and UNKNOWN not in kinds:
                 self._report_ambiguous(node, parts)
                 return UNKNOWN
-            return typer._fields(node, kinds[0], rest)
-        return None if alias is None else typer._fields(node, alias, parts[1:])
+            return typer.fields(node, kinds[0], rest)
+        return None if alias is None else typer.fields(node, alias, parts[1:])
 
     def _candidates(self, parts: list[str]) -> Iterator[tuple[list[SparkType], list[str]]]:
         if len(parts) > 1:
@@ -170,7 +176,9 @@ class Queries:
 
     def _bind_ctes(self, query: exp.Expr, outer: Scope | None) -> None:
         clause = query.args.get("with_")
-        for cte in clause.expressions if clause is not None else ():
+        if clause is None:
+            return
+        for cte in clause.expressions:
             names = cte.args["alias"].columns
             if clause.args.get("recursive") and isinstance(cte.this, exp.SetOperation):
                 anchor = self.columns(cte.this.this, outer)
@@ -201,7 +209,9 @@ class Queries:
                 detail="Both sides of UNION, EXCEPT and INTERSECT have the same columns.",
             )
             return left
-        return [(name, self._merged(query, name, kind, other)) for (name, kind), (_, other) in zip(left, right, strict=True)]
+        return [
+            (name, self._merged(query, name, kind, other)) for (name, kind), (_, other) in zip(left, right, strict=True)
+        ]
 
     def _merged(self, node: exp.Expr, name: str, left: SparkType, right: SparkType) -> SparkType:
         found = common([left, right])
@@ -239,7 +249,7 @@ class Queries:
         self._add_windows(query, scope, typer)
         columns = self._projections(query, scope, typer)
         scope.aliases = {name.lower(): kind for name, kind in columns}
-        self._read_groups(query, scope, typer)
+        self._read_groups(query, typer)
         self._read_clauses(query, scope, columns)
         return columns
 
@@ -369,7 +379,9 @@ class Queries:
         columns = list(scope.star(node))
         if parts and not any(source.name.lower() == parts[0].lower() for source in scope.sources):
             kind = scope.column(exp.column(*reversed(parts)))
-            columns = list(zip(kind.labels, kind.parts, strict=True)) if kind is not None and kind.name == "struct" else []
+            columns = (
+                list(zip(kind.labels, kind.parts, strict=True)) if kind is not None and kind.name == "struct" else []
+            )
         dropped = {part.name.lower() for part in star.args.get("except_") or ()}
         return [pair for pair in columns if pair[0].lower() not in dropped]
 
@@ -378,7 +390,7 @@ class Queries:
 
     # Clauses
 
-    def _read_groups(self, query: exp.Select, scope: Scope, typer: Typer) -> None:
+    def _read_groups(self, query: exp.Select, typer: Typer) -> None:
         group = query.args.get("group")
         if group is None:
             return
@@ -411,11 +423,11 @@ class Queries:
         if query.args.get("distinct") is not None:
             self._check_distinct(query, columns)
         for window in query.args.get("windows") or ():
-            typer._window_parts(window)
+            typer.window_parts(window)
         scope.aliases_first = True
         if (order := query.args.get("order")) is not None:
             for term in order.expressions:
-                typer._ordered_type(term.this if isinstance(term, exp.Ordered) else term, "ORDER BY")
+                typer.ordered(term.this if isinstance(term, exp.Ordered) else term, "ORDER BY")
 
     def _check_distinct(self, query: exp.Select, columns: Columns) -> None:
         for name, kind in columns:

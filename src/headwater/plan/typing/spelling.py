@@ -1,9 +1,10 @@
 """Calls as Spark will read them.
 
-sqlglot turns many calls into nodes of its own (`date_add(d, 1)` is a `TsOrDsAdd`) and writes them back in its own words.
-What counts is what Spark is given: a node is *spelled* in the dialect and read again by a reader that keeps every call as
-the name and the arguments that stand there. Its *operands* (the expressions that it works on) are left out of the text and
-stand in it as numbered columns, so that a spelling is short and can be kept for the next node of the same shape.
+sqlglot turns many calls into nodes of its own (`date_add(d, 1)` is a `TsOrDsAdd`) and writes them back in its own
+words. What counts is what Spark is given: a node is *spelled* in the dialect and read again by a reader that keeps
+every call as the name and the arguments that stand there. Its *operands* (the expressions that it works on) are left
+out of the text and stand in it as numbered columns, so that a spelling is short and can be kept for the next node of
+the same shape.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _WRITTEN_OUT = (exp.Literal, exp.Boolean, exp.Null, exp.PropertyEQ, exp.Kwarg, e
 
 @dataclass(frozen=True)
 class Reading:
-    """What Spark reads where a node stands: a tree of plain calls, and the operands that its numbered columns stand for."""
+    """What Spark reads where a node stands: a tree of plain calls, and the operands that its numbered columns stand
+    for.
+    """
 
     origin: exp.Expr
     tree: exp.Expr
@@ -54,7 +57,12 @@ def plain(dialect: type[Dialect]) -> type[Dialect]:
     base: Any = dialect
     special = {name: parse for name, parse in base.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS}
     case = {name: parse for name, parse in base.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name == "CASE"}
-    settings = {"FUNCTIONS": {}, "FUNCTION_PARSERS": special, "NO_PAREN_FUNCTION_PARSERS": case, "NO_PAREN_FUNCTIONS": {}}
+    settings = {
+        "FUNCTIONS": {},
+        "FUNCTION_PARSERS": special,
+        "NO_PAREN_FUNCTION_PARSERS": case,
+        "NO_PAREN_FUNCTIONS": {},
+    }
     parser = type("PlainParser", (base.Parser,), settings)
     made: type[Dialect] = type(f"Plain{dialect.__name__}", (dialect,), {"Parser": parser})
     return made

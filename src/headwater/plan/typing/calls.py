@@ -1,0 +1,249 @@
+"""The types of calls: a name and arguments against the catalogue, whatever node they are.
+
+A call is looked up by the name that Spark will read; its arguments are matched with the signature; its type is the
+signature's result or what a rule says. Lambdas among the arguments are typed when a rule knows their parameters.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from headwater.errors import Finding, TypeMismatch, UnknownFunction, UnknownType
+from headwater.model import Function
+from headwater.plan.functions import FunctionInfo, Kind, find, suggest
+from headwater.plan.spark_type import INT, STRING, UNKNOWN, SparkType, to_sqlglot
+from headwater.plan.typing.call import Call, Refused, Underivable, is_constant
+from headwater.plan.typing.matching import match_arguments, result_type
+from headwater.plan.typing.problem import Problem
+from headwater.plan.typing.spelling import OPERAND, Reading, read
+
+FindingKind = type[Finding]
+
+_UNIT_FIRST = ("dateadd", "date_add", "datediff", "date_diff", "timestampadd", "timestampdiff")
+"""With three arguments, the first is a word like DAY."""
+NATIVE_NAMES: dict[type[exp.Expr], str] = {
+    exp.Trim: "trim", exp.Substring: "substring", exp.StrPosition: "position", exp.Overlay: "overlay",
+    exp.Extract: "extract",
+}  # fmt: skip
+_NATIVE_ARGUMENTS = {
+    "trim": ("this", "expression"),
+    "substring": ("this", "start", "length"),
+    "position": ("substr", "this", "position"),
+    "overlay": ("this", "expression", "from_", "for_"),
+    "extract": ("this", "expression"),
+}
+
+
+@dataclass
+class CallTyper(ABC):
+    """Types calls. `generated` holds the columns that generators make, by the id of the author's node.
+
+    While a call is typed as Spark reads it, `readings` holds what is read and the types of its operands.
+    """
+
+    dialect: type[Dialect]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    generated: dict[int, SparkType] = field(default_factory=dict)
+    parameters: list[dict[str, SparkType]] = field(default_factory=list)
+    readings: list[tuple[Reading, tuple[SparkType | None, ...]]] = field(default_factory=list)
+
+    @abstractmethod
+    def type(self, node: exp.Expr) -> SparkType:
+        """The type of an expression."""
+
+    @abstractmethod
+    def derive(self, node: exp.Expr) -> SparkType:
+        """The type of an expression, which isn't kept with it."""
+
+    def report(self, node: exp.Expr, kind: FindingKind, summary: str, **more: Any) -> SparkType:
+        """Keep a problem; the type of its expression isn't known."""
+        origin = node
+        if self.readings:
+            origin = self.readings[0][0].origin
+        self.problems.append(Problem(origin, kind, summary, **more))
+        return UNKNOWN
+
+    def unknown(self, node: exp.Expr) -> SparkType:
+        """A node that has no rule."""
+        for child in node.iter_expressions():
+            self.type(child)
+        return self.report(
+            node,
+            UnknownType,
+            f"has an expression whose type can't be derived: {self.text(node)}",
+            hint="Write CAST(… AS type) around it.",
+        )
+
+    def text(self, node: exp.Expr) -> str:
+        """The node as it would be written, cut to a length that fits into a message."""
+        text = node.sql(dialect=self.dialect, comments=False)
+        return text if len(text) <= 80 else f"{text[:77]}…"
+
+    def spelled(self, node: exp.Expr) -> SparkType:
+        """A node of sqlglot's, as the call that Spark will read."""
+        reading = read(node, self.dialect)
+        if reading is None:
+            return self.unknown(node)
+        kinds = tuple(None if isinstance(operand, exp.Lambda) else self.type(operand) for operand in reading.operands)
+        self.readings.append((reading, kinds))
+        try:
+            return self.derive(reading.tree)
+        finally:
+            self.readings.pop()
+
+    def native(self, node: exp.Expr) -> SparkType:
+        """A call that keeps its own node even when it is read plainly: TRIM(… FROM …), SUBSTRING(… FROM …),
+        POSITION(… IN …).
+        """
+        name = NATIVE_NAMES[type(node)]
+        arguments = tuple(part for key in _NATIVE_ARGUMENTS[name] if (part := node.args.get(key)) is not None)
+        return self.call(node, name, arguments)
+
+    def call(
+        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
+    ) -> SparkType:
+        """The type of a call by its name, whatever node it is."""
+        return self._call(node, name, plain_arguments(arguments), ordering)
+
+    def _call(
+        self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
+    ) -> SparkType:
+        info = find(name, self.functions)
+        unit = len(arguments) == 3 and name.lower() in _UNIT_FIRST
+        given = tuple(
+            STRING if unit and position == 0 else self._argument(argument)
+            for position, argument in enumerate(arguments)
+        )
+        if info is None:
+            return self._unknown_function(node, name)
+        named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
+        if not self._check_count(node, info, len(arguments), named):
+            return UNKNOWN
+        nodes = tuple(self._original(argument) for argument in arguments)
+        kinds = given if named else match_arguments(info.signature, given)
+        if kinds is None:
+            return self._refuse_call(node, info, given)
+        if not named and not self._check_constants(node, info, nodes):
+            return UNKNOWN
+        call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
+        return self._result(node, info, call)
+
+    def _argument(self, node: exp.Expr) -> SparkType:
+        if isinstance(self._original(node), exp.Lambda):
+            return SparkType("lambda")
+        if isinstance(node, exp.Star):
+            return INT
+        return self.type(node.expression if isinstance(node, exp.Kwarg) else node)
+
+    def _original(self, node: exp.Expr) -> exp.Expr:
+        """The author's node that a numbered column of a reading stands for."""
+        if self.readings and isinstance(node, exp.Column) and node.name.startswith(OPERAND):
+            return self.readings[-1][0].operands[int(node.name[len(OPERAND) :])]
+        return node.expression if isinstance(node, exp.Kwarg) else node
+
+    def _check_count(self, node: exp.Expr, info: FunctionInfo, count: int, named: bool) -> bool:
+        least, most = info.signature.least, info.signature.most
+        if (count >= least or named) and (most is None or count <= most):
+            return True
+        wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
+        takes = str(info.signature)
+        given = f"{count} {'argument' if count == 1 else 'arguments'}"
+        self.report(
+            node,
+            TypeMismatch,
+            f'gives the function "{info.name}" {given}, and it takes {wanted}',
+            detail=f"It takes ({takes})." if takes else None,
+            fields={"function": info.name},
+        )
+        return False
+
+    def _check_constants(self, node: exp.Expr, info: FunctionInfo, nodes: Sequence[exp.Expr]) -> bool:
+        for position, argument in enumerate(nodes):
+            if info.signature.parameter(position).constant and not is_constant(argument):
+                self.report(
+                    node,
+                    TypeMismatch,
+                    f'gives the function "{info.name}" a column where it takes a constant',
+                    detail=f"Its argument {position + 1} must be the same for all rows.",
+                    fields={"function": info.name},
+                )
+                return False
+        return True
+
+    def _unknown_function(self, node: exp.Expr, name: str) -> SparkType:
+        near = suggest(name, self.functions)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "Declare it with CREATE FUNCTION."
+        return self.report(
+            node, UnknownFunction, f'calls an unknown function "{name}"', hint=hint, fields={"function": name}
+        )
+
+    def _refuse_call(self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType]) -> SparkType:
+        if any(not kind.is_known for kind in given):
+            return UNKNOWN
+        kinds = ", ".join(spell(kind) for kind in given)
+        return self.report(
+            node,
+            TypeMismatch,
+            f'gives the function "{info.name}" ({kinds})',
+            detail=f"It takes ({info.signature}).",
+            hint="Cast the argument, like CAST(… AS type).",
+            fields={"function": info.name},
+        )
+
+    def _result(self, node: exp.Expr, info: FunctionInfo, call: Call) -> SparkType:
+        try:
+            found = result_type(info.signature, call)
+        except Refused as refusal:
+            if any(not kind.is_known for kind in call.given):
+                return UNKNOWN
+            kind = UnknownType if isinstance(refusal, Underivable) else TypeMismatch
+            summary = f'calls the function "{info.name}", '
+            summary += "whose type can't be derived" if kind is UnknownType else "which can't take what it is given"
+            return self.report(
+                node, kind, summary, detail=refusal.detail, hint=refusal.hint, fields={"function": info.name}
+            )
+        if found is None:
+            return self._refuse_call(node, info, call.given)
+        if info.kind is Kind.GENERATOR and found != UNKNOWN:
+            self.generated[id(self.readings[0][0].origin if self.readings else node)] = found
+            return found.parts[0] if len(found.parts) == 1 else found
+        return found
+
+    def _type_lambda(self, node: exp.Expr, parameters: Sequence[SparkType]) -> SparkType:
+        if not isinstance(node, exp.Lambda):
+            return UNKNOWN
+        names = [part.name.lower() for part in node.expressions]
+        held, self.readings = self.readings, []
+        self.parameters.append(dict(zip(names, parameters, strict=False)))
+        try:
+            kind = self.type(node.this)
+            node._type = to_sqlglot(kind)
+            return kind
+        finally:
+            self.parameters.pop()
+            self.readings = held
+
+
+def plain_arguments(arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, ...]:
+    """The arguments without the words around them: DISTINCT, IGNORE NULLS, an ORDER BY."""
+    plain: list[exp.Expr] = []
+    for argument in arguments:
+        if isinstance(argument, exp.Distinct):
+            plain += argument.expressions
+        elif isinstance(argument, (exp.IgnoreNulls, exp.RespectNulls, exp.Order)):
+            plain += plain_arguments([argument.this])
+        else:
+            plain.append(argument)
+    return tuple(plain)
+
+
+def spell(kind: SparkType) -> str:
+    """A type as messages have it."""
+    return str(kind).upper() if not kind.labels or not kind.parts else str(kind)

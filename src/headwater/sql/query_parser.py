@@ -1,0 +1,250 @@
+"""Queries: Spark SQL with window table functions, as-of joins and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from headwater.errors import WindowRefused
+from headwater.model.pattern import RowsPerMatch, spell_step
+from headwater.sql.interval import interval
+from headwater.sql.nodes import PatternMatch, WindowFunction
+from headwater.sql.parser import QUOTED, LocatedParser
+from headwater.sql.pattern import parse_step
+from headwater.sql.refusal import did_you_mean
+
+WINDOW_SLOTS = {
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
+    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
+    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
+    "SESSION": ("DATA", "TIMECOL", "GAP"),
+}
+"""The arguments of the window table functions, in their order and by their names."""
+
+
+class QueryParser(LocatedParser):
+    """Reads queries; `HeadwaterParser` adds the statements."""
+
+    # Window table functions
+
+    def _parse_table(
+        self,
+        schema: bool = False,
+        joins: bool = False,
+        alias_tokens: Collection[TokenType] | None = None,
+        parse_bracket: bool = False,
+        is_db_reference: bool = False,
+        parse_partition: bool = False,
+        consume_pipe: bool = False,
+    ) -> exp.Expr | None:
+        if not schema and not is_db_reference and (window := self._parse_window_function()):
+            table = self.expression(exp.Table(this=window))
+            table.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
+            for join in self._parse_joins(alias_tokens=alias_tokens) if joins else ():
+                table.append("joins", join)
+            return table
+        return super()._parse_table(
+            schema, joins, alias_tokens, parse_bracket, is_db_reference, parse_partition, consume_pipe
+        )
+
+    def _parse_window_function(self) -> WindowFunction | None:
+        index = self._index
+        wrapped = self._match_pair(TokenType.TABLE, TokenType.L_PAREN)
+        token, kind = self._curr, self._curr.text.upper()
+        if kind not in WINDOW_SLOTS or token.token_type in QUOTED or self._next.token_type != TokenType.L_PAREN:
+            self._retreat(index)
+            return None
+        self._advance(2)
+        given = self._parse_window_arguments(kind, token)
+        if wrapped:
+            self._match_r_paren()
+        self._check_window(given, token)
+        lengths = [given[slot] for slot in WINDOW_SLOTS[kind][2:] if slot in given]
+        source, keys = given["DATA"]
+        window = WindowFunction(this=source, kind=kind, time=given["TIMECOL"], expressions=lengths, partition_by=keys)
+        return self.expression(window, token)
+
+    def _parse_window_arguments(self, kind: str, token: Token) -> dict[str, Any]:
+        slots, given = WINDOW_SLOTS[kind], dict[str, Any]()
+        while not self._match(TokenType.R_PAREN, advance=False):
+            place = self._curr
+            slot = self._parse_window_slot(kind, len(given))
+            if slot in given:
+                self.refuse(place, f"{kind} is given {slot} twice")
+            given[slot] = self._parse_window_argument(kind, slot)
+            if not self._match(TokenType.COMMA):
+                break
+        self._match_r_paren()
+        missing = [slot for slot in slots if slot not in given and slot != "OFFSET"]
+        if missing:
+            takes = ", ".join("[OFFSET]" if slot == "OFFSET" else slot for slot in slots)
+            self.refuse(token, f"{kind} lacks {missing[0]}", hint=f"{kind} takes {takes}.")
+        return given
+
+    def _parse_window_slot(self, kind: str, position: int) -> str:
+        slots = WINDOW_SLOTS[kind]
+        if self._next.token_type == TokenType.FARROW:
+            name = self._curr.text.upper()
+            if name not in slots:
+                self.refuse(None, f'{kind} has no argument "{name}"', hint=did_you_mean(name, slots))
+            self._advance(2)
+            return name
+        if position >= len(slots):
+            self.refuse(None, f"{kind} takes at most {len(slots)} arguments", hint=f"It takes {', '.join(slots)}.")
+        return slots[position]
+
+    def _parse_window_argument(self, kind: str, slot: str) -> Any:
+        if slot == "DATA":
+            return self._parse_window_input(kind)
+        return self._parse_descriptor(kind) if slot == "TIMECOL" else self._parse_window_length(kind, slot)
+
+    def _parse_window_input(self, kind: str) -> tuple[exp.Expr, list[exp.Expr]]:
+        self._match(TokenType.TABLE)
+        if self._match(TokenType.L_PAREN, advance=False):
+            source = self._parse_select(nested=True, parse_subquery_alias=False)
+        else:
+            source = self._parse_table_parts(schema=True)
+        if source is None:
+            self.raise_error(f"expected the table, view or subquery that {kind} reads")
+        place = self._curr
+        keys = self._parse_session_keys() if self._match(TokenType.PARTITION_BY) else []
+        if keys and kind != "SESSION":
+            self.refuse(place, f"{kind} takes no PARTITION BY", hint="Group the windows by these columns instead.")
+        return source, keys
+
+    def _parse_session_keys(self) -> list[exp.Expr]:
+        if self._match(TokenType.L_PAREN, advance=False):
+            return self._parse_wrapped_csv(self._parse_session_key)
+        keys = [self._parse_session_key()]
+        while self._match(TokenType.COMMA, advance=False) and not self._at_event_time():
+            self._advance()
+            keys.append(self._parse_session_key())
+        return keys
+
+    def _parse_session_key(self) -> exp.Expr:
+        key = self._parse_id_var(any_token=False)
+        if key is None or self._curr.token_type in (TokenType.L_PAREN, TokenType.DOT):
+            self.refuse(key, "SESSION is partitioned by something that isn't a column", hint="Name plain columns.")
+        return self.expression(exp.Column(this=key))
+
+    def _at_event_time(self) -> bool:
+        """Whether the comma here ends the keys: DESCRIPTOR(…), a named argument, or one before an interval follows."""
+        ahead = [token.text.upper() for token in self._tokens[self._index + 1 : self._index + 4]]
+        return ahead[:2] == ["DESCRIPTOR", "("] or ahead[1:2] == ["=>"] or ahead[1:] == [",", "INTERVAL"]
+
+    def _parse_descriptor(self, kind: str) -> exp.Expr | None:
+        wrapped = self._match_text_seq("DESCRIPTOR", "(")
+        time = self._parse_id_var(any_token=False)
+        if time is None:
+            self.raise_error(f"expected the event-time column of {kind}")
+        if self._match(TokenType.DOT, advance=False):
+            self.refuse(time, f"{kind} takes its event-time column by its plain name", hint="Leave the qualifier out.")
+        if wrapped:
+            self._match_r_paren()
+        return time
+
+    def _parse_window_length(self, kind: str, slot: str) -> exp.Expr | None:
+        token = self._curr
+        node = self._parse_bitwise()
+        length = interval(node)
+        if length is None:
+            hint = "Write an interval of days or shorter units, like INTERVAL '1' MINUTE."
+            summary = f"the {slot.lower()} of {kind} is not a constant interval of fixed length"
+            self.refuse(token, summary, hint=hint, kind=WindowRefused)
+        if length <= timedelta() and slot != "OFFSET":
+            self.refuse(token, f"the {slot.lower()} of {kind} is not positive", kind=WindowRefused)
+        return node
+
+    def _check_window(self, given: dict[str, Any], token: Token) -> None:
+        size, slide, step = (interval(given.get(slot)) for slot in ("SIZE", "SLIDE", "STEP"))
+        if size and slide and slide > size:
+            hint = "HOP takes the slide first, then the size."
+            self.refuse(token, "the slide of HOP is longer than its size", hint=hint, kind=WindowRefused)
+        if size and step and size % step:
+            hint = "CUMULATE takes the step first, then the size."
+            self.refuse(token, "the size of CUMULATE is not a multiple of its step", hint=hint, kind=WindowRefused)
+
+    # As of
+
+    def _parse_version(self) -> exp.Version | None:
+        token = self._curr
+        version = super()._parse_version()
+        if version and (version.name != "TIMESTAMP" or version.text("kind") != "AS OF"):
+            self.refuse(token, "a table has no numbered versions", hint="Write FOR SYSTEM_TIME AS OF and an instant.")
+        return version
+
+    # Patterns
+
+    def _parse_match_recognize(self) -> exp.MatchRecognize | None:
+        token = self._curr
+        if not self._match(TokenType.MATCH_RECOGNIZE):
+            return None
+        self._match_l_paren()
+        match = PatternMatch(
+            partition_by=self._parse_partition_by(),
+            order=self._parse_order(),
+            measures=self._parse_csv(self._parse_measure) if self._match_text_seq("MEASURES") else None,
+            rows=self._parse_rows_per_match(),
+            after=self._parse_skip(),
+            pattern=self._parse_pattern(),
+            within=self._parse_within(),
+            define=self._parse_csv(self._parse_definition) if self._match_text_seq("DEFINE") else None,
+        )
+        self._match_r_paren()
+        match.set("alias", self._parse_table_alias())
+        return self.expression(match, token)
+
+    def _parse_measure(self) -> exp.MatchRecognizeMeasure:
+        token = self._curr
+        frame = self._prev.text.upper() if self._match_texts(("FINAL", "RUNNING")) else None
+        measure = self._parse_alias(self._parse_disjunction(), explicit=True)
+        if not isinstance(measure, exp.Alias):
+            self.refuse(token, "a measure has no name", hint="Write AS and a name behind it.")
+        return self.expression(exp.MatchRecognizeMeasure(this=measure, window_frame=frame), token)
+
+    def _parse_definition(self) -> exp.Expr | None:
+        token = self._curr
+        definition = self._parse_name_as_expression()
+        if not isinstance(definition, exp.Alias):
+            self.refuse(token, "a pattern variable has no condition", hint="Write AS and a condition behind it.")
+        return definition
+
+    def _parse_rows_per_match(self) -> exp.Var | None:
+        for rows in sorted(RowsPerMatch, key=lambda rows: -len(rows.value)):
+            if self._match_text_seq(*rows.value.split(" ")):
+                return exp.var(rows.value)
+        return None
+
+    def _parse_skip(self) -> exp.Var | None:
+        if not self._match_text_seq("AFTER", "MATCH", "SKIP"):
+            return None
+        places = ("PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST")
+        place = next((place for place in places if self._match_text_seq(*place.split(" "))), None)
+        if place is None:
+            self.raise_error(f"expected {', '.join(places)}")
+        variable = self._parse_id_var() if place in ("TO FIRST", "TO LAST") else None
+        return exp.var(f"AFTER MATCH SKIP {place}{f' {variable.name}' if variable else ''}")
+
+    def _parse_pattern(self) -> exp.Var:
+        self.expect_text("PATTERN")
+        self._match_l_paren()
+        start, depth = self._prev.end + 1, 1
+        while self._curr and depth:
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(self._curr.token_type, 0)
+            self._advance()
+        if depth:
+            self.raise_error("expected )")
+        return exp.var(spell_step(parse_step(self.sql[start : self._prev.start], start)))
+
+    def _parse_within(self) -> exp.Expr | None:
+        if not self._match_text_seq("WITHIN"):
+            return None
+        token = self._curr
+        within = self._parse_bitwise()
+        if interval(within) is None:
+            self.refuse(token, "WITHIN is not a constant interval of fixed length")
+        return within

@@ -1,0 +1,107 @@
+"""Views that are Python functions of DataFrames."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from headwater import model, plan
+from headwater.errors import NoWatermark, QueryRefused, UnboundedState, UnknownName
+from headwater.plan.stages import Apply, Role
+from tests.plan.planning import declared
+
+COLUMNS = (model.Column("id", pa.string()), model.Column("at", model.INSTANT), model.Column("total", pa.int64()))
+SOURCE = "def totals(orders):\n    return orders\n"
+
+
+def totals(orders: Any) -> Any:
+    return orders
+
+
+def python_view(
+    *,
+    inputs: tuple[str, ...] = ("orders",),
+    columns: tuple[model.Column, ...] = COLUMNS,
+    horizon: timedelta | None = timedelta(hours=1),
+    source: str = SOURCE,
+) -> model.View:
+    query = model.PythonQuery("shop", "totals", source, inputs, columns, totals)
+    return model.View(name="totals", query=query, horizon=horizon)
+
+
+def check(view: model.View, text: str = "") -> plan.Plan:
+    project, _ = declared(text)
+    declarations = (*project.declarations, view)
+    return plan.check(model.Project(name="shop", declarations=declarations, stores=project.stores))
+
+
+def test_a_python_view_is_settled_over_its_horizon() -> None:
+    found = check(python_view()).checked().view("totals")
+    assert found.execution.kind == "settle"
+    assert found.horizon == timedelta(hours=1)
+    assert found.inputs == ("orders",)
+    assert isinstance(found.root, Apply)
+    assert found.columns == COLUMNS
+
+
+def test_its_columns_derive_from_everything_it_reads_but_the_log_s_own() -> None:
+    found = check(python_view()).checked().view("totals")
+    assert sorted(str(ancestor) for ancestor in found.lineage["total"]) == [
+        "orders.amount",
+        "orders.at",
+        "orders.customer",
+        "orders.id",
+        "orders.items",
+        "orders.weight",
+    ]
+
+
+def test_a_column_with_the_name_and_type_of_an_input_s_time_carries_the_time() -> None:
+    found = check(python_view()).checked().view("totals")
+    assert [field.name for field in found.root.with_role(Role.EVENT_TIME)] == ["at"]
+
+
+def test_a_view_can_window_over_a_python_view() -> None:
+    found = check(
+        python_view(),
+        """CREATE MATERIALIZED VIEW per_day AS SELECT window_end, max(total) AS most
+           FROM TUMBLE(TABLE totals, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end""",
+    )
+    assert found.checked().view("per_day").inputs == ("totals",)
+
+
+def test_it_must_state_its_horizon() -> None:
+    (finding,) = check(python_view(horizon=None)).findings
+    assert isinstance(finding, UnboundedState)
+    assert str(finding) == (
+        'view "totals" runs a Python function for ever\n'
+        "  Detail: Nothing in the query says when its state can be forgotten.\n"
+        "  Hint:   State how far back an input can matter with horizon = '…'; '0 seconds' if rows stand alone."
+    )
+
+
+def test_a_parameter_must_name_something_that_is_declared() -> None:
+    (finding,) = check(python_view(inputs=("ordrs",))).findings
+    assert isinstance(finding, UnknownName)
+    assert finding.hint == 'Did you mean "orders"?'
+
+
+def test_it_must_return_the_time_of_its_rows() -> None:
+    (finding,) = check(python_view(columns=COLUMNS[:1])).findings
+    assert isinstance(finding, QueryRefused)
+    assert finding.hint == "Return at among its columns."
+
+
+def test_its_inputs_need_a_watermark() -> None:
+    findings = check(python_view(inputs=("clicks",))).findings
+    assert [type(finding) for finding in findings] == [NoWatermark, QueryRefused]
+
+
+def test_comments_and_formatting_of_the_function_dont_change_the_fingerprint() -> None:
+    plain = check(python_view()).view("totals").fingerprint
+    commented = check(python_view(source="def totals( orders ):  # all of them\n  return (orders)\n"))
+    changed = check(python_view(source="def totals(orders):\n    return orders.distinct()\n"))
+    assert commented.view("totals").fingerprint == plain
+    assert changed.view("totals").fingerprint != plain
