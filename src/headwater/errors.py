@@ -19,7 +19,8 @@
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
-    │   └── SettingsRefused           headwater.toml can't be used
+    │   ├── SettingsRefused           headwater.toml can't be used
+    │   └── JavaMissing  SparkUnavailable
     └── InternalError             us: a broken invariant; please report it
 
 An error carries fields, not only text: `error.summary`, `error.detail`, `error.hint`, `error.origin`, and whatever the
@@ -367,6 +368,14 @@ class TopicChanged(OperatorError):
 
 class SettingsRefused(OperatorError):
     """headwater.toml can't be used."""
+
+
+class JavaMissing(OperatorError):
+    """Spark needs Java 17 or newer, and none was found."""
+
+
+class SparkUnavailable(OperatorError):
+    """Spark did not start."""
 
 
 class InternalError(HeadwaterError):

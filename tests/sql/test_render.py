@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.sql.models import declarations
 
 from headwater import errors, model
 from headwater.sql import parse_declarations, render
+from tests.sql.models import declarations
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

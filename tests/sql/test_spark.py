@@ -36,6 +36,17 @@ def outcome(spark: SparkSession, query: str) -> Any:
         return None
 
 
+def same_plan(spark: SparkSession, query: str, other: str) -> bool:
+    """Whether Spark's optimizer makes one plan of both, which needs no job to be seen."""
+    from pyspark.errors import PySparkException
+
+    try:
+        plans = [spark.sql(text)._jdf.queryExecution().optimizedPlan() for text in (query, other)]  # type: ignore[attr-defined]
+        return bool(plans[0].sameResult(plans[1]))
+    except PySparkException:
+        return False
+
+
 def same_words(query: str, other: str) -> bool:
     return re.sub(r"\s", "", query).lower() == re.sub(r"\s", "", other).lower()
 
@@ -52,6 +63,8 @@ def test_the_canonical_text_gives_the_same_rows_as_the_authors(spark: SparkSessi
             continue
         if not same_words(query, spelled):
             tried += 1
+            if same_plan(spark, query, spelled):
+                continue
             expected = outcome(spark, query)
             if expected is not None and outcome(spark, spelled) != expected:
                 differing.append((query, spelled))

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from tests.sql.models import types
 
 from headwater import errors
 from headwater.model import INSTANT, Variant
 from headwater.sql import arrow_type, parse_column, parse_type, spell, sqlglot_type
+from tests.sql.models import types
 
 
 @pytest.mark.parametrize(

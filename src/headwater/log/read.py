@@ -64,10 +64,10 @@ def scan(log: TopicLog, first: int = 0, last: int = _END, columns: Sequence[str]
     last = min(last, snapshot.number)
     for files, upto in _portions(snapshot.between(first, last), last):
         try:
-            rows = _read_files(log, files, first, upto, columns)
+            rows = _read_in_order(log, files, first, upto, columns)
         except FileNotFoundError:  # compacted and vacuumed since: the same rows are in another file now
-            rows = _read_files(log, log.reload().between(first, upto), first, upto, columns)
-        yield Batch(rows, upto, _watermark_at(log, upto))
+            rows = _read_in_order(log, log.reload().between(first, upto), first, upto, columns)
+        yield Batch(rows, upto, watermark_at(log, upto))
         first = upto + 1
 
 
@@ -105,7 +105,7 @@ def follow(
             reached = batch.commit
             yield batch
         if reached < upto:  # only ticks and maintenance: nothing to read, but the watermark may have moved
-            yield Batch(_empty(log, columns), upto, _watermark_at(log, upto))
+            yield Batch(_empty(log, columns), upto, watermark_at(log, upto))
         first = upto + 1
 
 
@@ -143,16 +143,24 @@ def _portions(files: list[DataFile], last: int) -> Iterator[tuple[list[DataFile]
             group = []
 
 
-def _read_files(log: TopicLog, files: list[DataFile], first: int, last: int, columns: Sequence[str] | None) -> pa.Table:
-    wanted = _wanted(log, columns)
-    reads = list(dict.fromkeys([*wanted, *_POSITION]))
+def read_rows(log: TopicLog, files: list[DataFile], first: int, last: int, columns: Sequence[str]) -> pa.Table:
+    """The rows of these files that belong to the commits from `first` to `last`, in any order."""
+    reads = list(dict.fromkeys([*columns, *_POSITION]))
     if len(files) < 2:
         parts = [_read_file(log, file, reads) for file in files]
     else:
         with ThreadPoolExecutor(min(8, len(files))) as pool:
             parts = list(pool.map(lambda file: _read_file(log, file, reads), files))
     kept = [_within(rows, file, first, last) for rows, file in zip(parts, files, strict=True)]
-    return _in_order(pa.concat_tables(kept)).select(wanted) if kept else _empty(log, columns)
+    return pa.concat_tables(kept).select(list(columns)) if kept else _empty(log, columns)
+
+
+def _read_in_order(
+    log: TopicLog, files: list[DataFile], first: int, last: int, columns: Sequence[str] | None
+) -> pa.Table:
+    wanted = _wanted(log, columns)
+    reads = list(dict.fromkeys([*wanted, *_POSITION]))
+    return _in_order(read_rows(log, files, first, last, reads)).select(wanted)
 
 
 def _read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
@@ -198,7 +206,7 @@ def _empty(log: TopicLog, columns: Sequence[str] | None) -> pa.Table:
     return pa.schema([schema.field(name) for name in _wanted(log, columns)]).empty_table()
 
 
-def _watermark_at(log: TopicLog, commit: int) -> datetime:
+def watermark_at(log: TopicLog, commit: int) -> datetime:
     """The watermark after a commit, from the newest entry up to it that has the clock; 1970 if it is kept no more."""
     for number in range(commit, log.entries.first() - 1, -1):
         entry = log.entries.read(number)

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.errors import Finding, TypeMismatch, UnknownFunction, UnknownType
+from headwater.errors import Finding, QueryRefused, TypeMismatch, UnknownFunction, UnknownType
 from headwater.model import Function
 from headwater.plan.functions import FunctionInfo, Kind, find, suggest
 from headwater.plan.spark_type import INT, STRING, UNKNOWN, SparkType, to_sqlglot
@@ -123,6 +123,8 @@ class CallTyper(ABC):
         )
         if info is None:
             return self._unknown_function(node, name)
+        if info.refused and info.kind is not Kind.AGGREGATE:
+            return self._refuse_function(node, info)
         named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
         if not self._check_count(node, info, len(arguments), named):
             return UNKNOWN
@@ -182,6 +184,16 @@ class CallTyper(ABC):
         hint = f"Did you mean {' or '.join(near)}?" if near else "Declare it with CREATE FUNCTION."
         return self.report(
             node, UnknownFunction, f'calls an unknown function "{name}"', hint=hint, fields={"function": name}
+        )
+
+    def _refuse_function(self, node: exp.Expr, info: FunctionInfo) -> SparkType:
+        why = info.reason or "it has no meaning in a view"
+        return self.report(
+            node,
+            QueryRefused,
+            f'calls the function "{info.name}", which no view can use',
+            detail=f"{why[0].upper()}{why[1:]}.",
+            fields={"function": info.name},
         )
 
     def _refuse_call(self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType]) -> SparkType:

@@ -229,9 +229,9 @@ class Typer(CallTyper):
         query = node.args.get("query")
         if query is not None:
             columns = self._query_columns(query)
+            if len(columns) > 1:
+                return BOOLEAN if len(kinds[0].parts) == len(columns) else self._mismatch(node, "IN", kinds)
             kinds += [kind for _, kind in columns] or [UNKNOWN]
-            if kinds[0].name == "struct" and len(columns) > 1:
-                return BOOLEAN
         kinds += [self.type(value) for value in node.expressions]
         found = common(kinds)
         return BOOLEAN if found is not None and is_orderable(found) else self._mismatch(node, "IN", kinds)
@@ -364,9 +364,9 @@ class Typer(CallTyper):
         return self.type(node.this)
 
     def condition(self, node: exp.Expr, clause: str) -> None:
-        """An expression that must be BOOLEAN: WHERE, ON, HAVING, FILTER."""
+        """An expression that must be BOOLEAN: WHERE, ON, FILTER; in a HAVING Spark casts it."""
         kind = self.type(node)
-        if kind not in (BOOLEAN, UNKNOWN, VOID):
+        if kind not in (BOOLEAN, UNKNOWN, VOID) and not (clause == "HAVING" and can_cast(kind, BOOLEAN)):
             self._mismatch(node, clause, [kind], hint="A condition is BOOLEAN.")
 
     def _inner(self, node: exp.Expr) -> SparkType:

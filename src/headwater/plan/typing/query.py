@@ -20,7 +20,7 @@ from headwater.errors import AmbiguousColumn, QueryRefused, TypeMismatch, Unknow
 from headwater.model import Function
 from headwater.plan.functions import find
 from headwater.plan.spark_type import UNKNOWN, SparkType
-from headwater.plan.typing.coercion import common, is_orderable
+from headwater.plan.typing.coercion import common, holds, is_orderable
 from headwater.plan.typing.expression import Columns, Typer
 from headwater.plan.typing.problem import Problem
 
@@ -406,13 +406,13 @@ class Queries:
                 self._group_term(part, typer)
             return
         kind = typer.type(term)
-        if not is_orderable(kind):
+        if holds(kind, "variant") or holds(kind, "interval"):
             self._problem(
                 term,
                 TypeMismatch,
-                f'groups by "{self._text(term)}", whose type has no order',
+                f'groups by "{self._text(term)}", whose values can\'t be told apart',
                 detail=f"It is {str(kind).upper()}.",
-                hint="Group by something that it holds, or by to_json of it.",
+                hint="Cast it, or group by something that it holds.",
             )
 
     def _read_clauses(self, query: exp.Select, scope: Scope, columns: Columns) -> None:

@@ -48,6 +48,16 @@ def array_position(call: Call) -> SparkType | None:
     return BIGINT if is_orderable(call.given[1]) else None
 
 
+def array_insert(call: Call) -> SparkType | None:
+    """An array with an element put at a place."""
+    return call.kinds[0] if call.given[1].name in ("int", "smallint", "tinyint", "unknown") else None
+
+
+def array_join(call: Call) -> SparkType | None:
+    """The elements as one text."""
+    return STRING if all(kind in (STRING, VOID, UNKNOWN) for kind in call.given[1:]) else None
+
+
 def array_extreme(call: Call) -> SparkType | None:
     """The largest or smallest element."""
     return call.kinds[0].element if is_orderable(call.kinds[0]) else None
@@ -69,7 +79,7 @@ def element_at(call: Call) -> SparkType | None:
     holder, place = call.given[:2]
     if holder.name == "map":
         return holder.value if _finds_key(holder, place) else None
-    return holder.element if place.name in ("int", "smallint", "tinyint", "void", "unknown") else None
+    return holder.element if place.name in ("int", "smallint", "tinyint", "unknown") else None
 
 
 def _finds_key(holder: SparkType, key: SparkType) -> bool:
@@ -127,6 +137,7 @@ def sequence(call: Call) -> SparkType | None:
     step = call.given[2] if len(call.given) == 3 else None
     if step is not None and found.is_integral:
         found = wider(found, step)
+        found = found if found is not None and found.is_integral else None
     elif step is not None and not (step.is_ansi_interval or step.name in ("interval", "void", "unknown")):
         return None
     return None if found is None else array(found)

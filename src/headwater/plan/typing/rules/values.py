@@ -108,9 +108,9 @@ def overlay(call: Call) -> SparkType | None:
 def to_char(call: Call) -> SparkType | None:
     """A number, a time or bytes as text."""
     kind = call.given[0]
-    if kind.name in ("boolean", "time", "day_time", "year_month", "variant", "array", "map", "struct"):
+    if kind.name in ("boolean", "day_time", "year_month", "variant", "array", "map", "struct"):
         return None
-    temporal = kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+    temporal = kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ) or kind.name == "time"
     return STRING if temporal or is_constant(call.arguments[1]) else None
 
 
@@ -130,9 +130,9 @@ def text_like(call: Call) -> SparkType | None:
 def decode(call: Call) -> SparkType | None:
     """decode(bytes, charset), and decode(x, is, then, …, otherwise)."""
     if len(call.given) == 2:
-        return STRING
+        return STRING if cast_implicitly(call.given[0], "binary") and cast_implicitly(call.given[1], "string") else None
     searches, results = call.given[1::2], call.given[2::2]
-    otherwise = searches[-1:] if len(call.given) % 2 == 0 else ()
+    otherwise = searches[-1:] if len(call.given) % 2 == 0 else (STRING,)  # what it gives otherwise is a NULL text
     if not all(wider(call.given[0], kind) for kind in searches[: len(results)]):
         return None
     return common([*results, *otherwise])
@@ -267,6 +267,8 @@ def make_timestamp(call: Call) -> SparkType | None:
     count = len(call.given)
     if count in (4, 5):
         raise Refused("It takes a date, a time and a zone, or six numbers and a zone.")
+    if count == 1 and call.given[0] not in (DATE, VOID, UNKNOWN):
+        return None
     takes = _CALENDAR if count > 3 else _MOMENT
     fits = all(cast_implicitly(kind, wanted) for kind, wanted in zip(call.given, takes, strict=False))
     return TIMESTAMP if fits else None
@@ -306,8 +308,19 @@ def time_bucket(call: Call) -> SparkType | None:
     return TIMESTAMP if at == VOID else at
 
 
+def to_timestamp(call: Call) -> SparkType | None:
+    """A timestamp of a text, a time, or a number of seconds; only a text has a format."""
+    return None if call.given[0].is_numeric and len(call.given) == 2 else TIMESTAMP
+
+
+def session_window(call: Call) -> SparkType | None:
+    """session_window(time, gap): start and end of the session."""
+    gap = call.given[1]
+    return window(call) if gap in (STRING, VOID, UNKNOWN) or gap.name == "interval" else None
+
+
 def window(call: Call) -> SparkType | None:
-    """window(time, size, …) and session_window(time, gap): start and end of the window."""
+    """window(time, size, …): start and end of the window."""
     at = call.given[0]
     kind = at if at.is_timestamp else cast_implicitly(at, "timestamp")
     return None if kind is None else struct(("start", kind), ("end", kind))

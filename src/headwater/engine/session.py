@@ -1,0 +1,71 @@
+"""One Spark session, with the settings that were measured to matter.
+
+Spark starts when it is first needed, and once per process: a session that the process already has is used as it is, but
+for what would change results (the time zone, ANSI errors).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headwater.engine.java import find_java_home
+from headwater.errors import SparkUnavailable
+
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+_FILE_MANAGER = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
+SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    # half of a micro-batch is saved by not forking readlink and chmod for each checkpoint file
+    "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # sources are told apart by name, never by their order in a query
+    "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    # a list of thousands of files is not worth a job of its own
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+REQUIRED: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.streaming.multipleWatermarkPolicy": "min",
+}
+"""What a view's rows depend on; not to be changed by a project."""
+
+
+def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
+    """The process's Spark session, started if there is none; `home` is a folder for what it needs beside the data."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    refused = [key for key in settings if key in REQUIRED and settings[key] != REQUIRED[key]]
+    if refused:
+        raise SparkUnavailable(
+            f'setting "{refused[0]}" can\'t be changed',
+            detail="The rows of views depend on it, and a replay has to give the same rows.",
+            hint=f"Remove it from [spark] in headwater.toml: it is {REQUIRED[refused[0]]}.",
+        )
+    if SparkSession.getActiveSession() is None:
+        os.environ["JAVA_HOME"] = str(find_java_home(os.environ, home / "java"))
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # or workers start the system's Python, without our packages
+    builder = SparkSession.builder.appName(f"headwater:{name}").master(settings.get("spark.master", "local[*]"))
+    for key, value in (SETTINGS | dict(settings) | REQUIRED).items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as cause:
+        raise SparkUnavailable(
+            "Spark did not start",
+            detail=f"{str(cause).strip().splitlines()[0]}.",
+            hint="Check JAVA_HOME and the settings under [spark] in headwater.toml.",
+        ) from cause
+    session.sparkContext.setLogLevel("OFF")
+    return session
