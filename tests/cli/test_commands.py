@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from headwater.cli import app
 
 
 def headwater(*arguments: object, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
@@ -154,8 +158,30 @@ def test_generated_events_are_the_same_for_the_same_seed_and_can_be_appended(sho
     assert receipt["dead"] > 0
 
 
+def test_tail_follows_until_it_is_interrupted(shop: Path) -> None:
+    command = [sys.executable, "-c", "from headwater.cli import main; main()", "tail", "orders", "--follow", "--json"]
+    tail = subprocess.Popen(command, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert tail.stdout is not None
+    headwater("append", "orders", "orders.jsonl", folder=shop)
+    seen = [json.loads(tail.stdout.readline())["id"] for _ in range(6)]
+    tail.send_signal(signal.SIGINT)
+    _, problems = tail.communicate(timeout=20)
+    assert seen == ["o-1", "o-2", "o-3", "o-5", "o-6", "o-8"]
+    assert (tail.returncode, problems) == (130, "")
+
+
 def test_the_demo_runs_and_keeps_its_project(tmp_path: Path) -> None:
     done = headwater("demo", "--in", "kept", "--rows", 4000, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "4,000 events" in done.stdout
     assert len(records("tail", "orders", "--project", tmp_path / "kept", folder=tmp_path)) > 3900
+    (summary,) = records("demo", "--rows", 2000, folder=tmp_path)
+    assert (summary["events"], summary["dead"] >= 0) == (2000, True)
+
+
+@pytest.mark.parametrize("name", ["init", "check", "plan", "append", "tick", "log", "tail", "dead", "trim", "demo"])
+def test_every_command_can_answer_in_json(name: str) -> None:
+    assert name in {command.name for command in app.registered_commands}
+    (command,) = [found for found in app.registered_commands if found.name == name]
+    assert command.callback is not None
+    assert "json_" in inspect.signature(command.callback).parameters

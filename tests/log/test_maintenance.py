@@ -40,7 +40,7 @@ def test_a_long_log_is_compacted_and_checkpointed_by_itself(again: Again, folder
     maintainer.close()
     assert ids(again()) == [str(number) for number in range(250)]
     assert log.entries.last_checkpoint() is not None
-    assert len(again().snapshot().files) < 150
+    assert len(again().snapshot().files) < 200, "compacted at least once"
     assert seconds(again().watermark) == 249 - 5
     assert pl.read_delta(str(folder))["id"].n_unique() == 250
 

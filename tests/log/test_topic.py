@@ -321,6 +321,11 @@ def test_a_foreign_folder_is_not_taken_for_a_log(storage: Storage, wall: Wall) -
         TopicLog(ORDERS, storage, now=wall).append(orders(("a", 1)))
 
 
+def test_a_log_whose_creation_was_interrupted_is_begun_anew(storage: Storage, wall: Wall) -> None:
+    storage.write("_delta_log/.00000000000000000000.json.1234.tmp", b'{"comm')
+    assert TopicLog(ORDERS, storage, now=wall).append(orders(("a", 1))).commit == 1
+
+
 def test_a_damaged_entry_is_named(log: TopicLog, again: Again, storage: Storage) -> None:
     for number in range(1, 4):
         log.append(orders((str(number), number)))

@@ -555,8 +555,8 @@ view "v" reads nothing
 --                              ^ here
 """,
         """\
-view "v" filters by an aggregate in WHERE
-  Hint:   Write the condition in HAVING.""",
+view "v" aggregates with "count" in WHERE
+  Hint:   Aggregate in SELECT, HAVING or QUALIFY, or in a subquery.""",
     ),
     (
         QueryRefused,
@@ -581,6 +581,97 @@ view "v" has two output columns named "id"
         """\
 view "v" aggregates an aggregate
   Hint:   Aggregate in a subquery or a view of its own, and aggregate its rows.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+    SELECT count(*) AS n, max(amount) AS most FROM orders GROUP BY n
+--         ^ here
+""",
+        """\
+view "v" groups by an aggregate
+  Hint:   Group by columns, or by expressions over columns.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, hash(*) AS h FROM orders
+--                  ^ here
+""",
+        """\
+view "v" uses * where a value is meant
+  Hint:   Name the columns.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, upper(customer) OVER (PARTITION BY at) AS u FROM orders
+--             ^ here
+""",
+        """\
+view "v" calls "upper" with OVER, but it looks at one row
+  Hint:   Leave OVER out.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, row_number() AS place FROM orders
+--             ^ here
+""",
+        """\
+view "v" ranks rows with "row_number" without OVER
+  Hint:   Give it an OVER clause in SELECT, and filter by it in QUALIFY.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, upper(explode(items)) AS item FROM orders
+--                   ^ here
+""",
+        """\
+view "v" makes rows with "explode" inside an expression
+  Hint:   Write LATERAL VIEW, or let it be a column of its own in SELECT.""",
+    ),
+    (
+        QueryRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (horizon = '1 day') AS
+    SELECT id, count(*) OVER w AS n FROM orders
+--                           ^ here
+""",
+        """\
+view "v" names an unknown window "w"
+  Hint:   Declare it with WINDOW w AS (…).""",
+    ),
+    (
+        UnknownColumn,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, count(*) OVER w AS n FROM orders WINDOW w AS (PARTITION BY at, custmer)
+--                                                                            ^ here
+""",
+        """\
+view "v" reads an unknown column "custmer"
+  Detail: Its inputs have the columns id, customer, amount, weight, items, at.
+  Hint:   Did you mean "customer"?""",
+    ),
+    (
+        TypeMismatch,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, sum(amount) OVER (
+      PARTITION BY at ORDER BY amount RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW
+--                                                  ^ here
+    ) AS s FROM orders
+""",
+        """\
+view "v" has a frame in time over rows that time doesn't order
+  Hint:   Write RANGE, and order by one column of time.""",
     ),
     (
         NotSupportedYet,

@@ -43,9 +43,10 @@ from headwater.plan.spark_type import (
 from headwater.sql import Headwater
 
 SCALARS = [
-    BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, TIME, VOID, VARIANT,
-    DAY_TO_SECOND, YEAR_TO_MONTH, decimal(12, 2),
+    BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, TIME, VOID,
+    VARIANT, DAY_TO_SECOND, YEAR_TO_MONTH, decimal(12, 2),
 ]  # fmt: skip
+KEYS = st.sampled_from([INT, STRING, DATE, decimal(5, 0)])
 NAMES = st.lists(st.sampled_from(["a", "b_c", "Name", "x y"]), min_size=1, max_size=3, unique=True)
 
 
@@ -58,7 +59,7 @@ def structs(kinds: st.SearchStrategy[SparkType]) -> st.SearchStrategy[SparkType]
 
 TYPES = st.recursive(
     st.sampled_from(SCALARS),
-    lambda kinds: st.one_of(kinds.map(array), st.tuples(kinds, kinds).map(lambda pair: map_of(*pair)), structs(kinds)),
+    lambda kinds: st.one_of(kinds.map(array), st.tuples(KEYS, kinds).map(lambda pair: map_of(*pair)), structs(kinds)),
     max_leaves=6,
 )
 
@@ -111,6 +112,10 @@ def test_the_fields_of_an_interval_are_lost_in_arrow_and_kept_in_the_type() -> N
     assert to_arrow(interval("day", "day")) == to_arrow(DAY_TO_SECOND) == pa.duration("us")
     assert interval("day", "day") != DAY_TO_SECOND
     assert to_arrow(CALENDAR_INTERVAL) == pa.month_day_nano_interval()
+
+
+def test_the_empty_map_has_a_type_in_arrow() -> None:
+    assert to_arrow(map_of(VOID, VOID)) == pa.map_(pa.string(), pa.null())
 
 
 def test_a_type_that_spark_has_not_is_refused() -> None:

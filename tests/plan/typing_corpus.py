@@ -3,6 +3,8 @@
 Every line of EXPRESSIONS and QUERIES is accepted by Spark's analyzer, every line of REFUSED is not.
 """
 
+# ruff: noqa: E501 - one expression or query a line
+
 from __future__ import annotations
 
 import pyarrow as pa
@@ -539,6 +541,8 @@ SELECT s, i, sum(d) FROM t GROUP BY s, i WITH ROLLUP
 SELECT s, i, grouping_id(), sum(d) FROM t GROUP BY GROUPING SETS ((s), (i))
 SELECT s, grouping(s), count(*) FROM t GROUP BY CUBE (s)
 SELECT DISTINCT s, i FROM t
+SELECT msi, count(*) FROM t GROUP BY msi
+SELECT i FROM t GROUP BY i HAVING i
 SELECT s FROM t ORDER BY i DESC LIMIT 3
 SELECT CASE WHEN i > 1 THEN dec ELSE 0 END AS c FROM t
 SELECT ast[0].a AS x, ast.b AS ys, st.* FROM t
@@ -667,7 +671,6 @@ case i when 'x' then 1 when true then 2 end
 round(s, i)
 lag(i, i) over (order by i)
 percentile(i, d)
-to_date(i)
 from_unixtime(ts)
 array_join(i, ',')
 transform(ai, x -> x.a)
@@ -707,10 +710,8 @@ date_part(s, ts)
 datediff(fortnight, ts, ts)
 SELECT i FROM t WHERE i
 SELECT i FROM t WHERE s
-SELECT i FROM t GROUP BY i HAVING i
 SELECT a.i FROM t AS a JOIN t AS b ON a.i
 SELECT i FROM t AS a JOIN t AS b ON a.l = b.l
-SELECT msi, count(*) FROM t GROUP BY msi
 SELECT va, count(*) FROM t GROUP BY va
 SELECT DISTINCT msi FROM t
 SELECT i FROM t ORDER BY msi

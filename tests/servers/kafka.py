@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.java import find_java
-
+from headwater.engine.java import find_java
 from tests.servers.process import ask, free_port, running, server_folder
 
 PROPERTIES = """

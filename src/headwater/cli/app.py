@@ -77,12 +77,16 @@ def command(function: Callable[P, int | None]) -> Callable[P, None]:
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project shall be.")],
     name: Annotated[str | None, typer.Option(help="Its name; the folder's, if not given.")] = None,
+    json_: Json = False,
 ) -> None:
     """Make a project that runs: settings, a stream, views, and events to try it with."""
     for path in template.create(folder, name or folder.absolute().name):
-        console.print(f"  [green]+[/] {path}")
-    shown = folder if folder.is_absolute() else Path(folder)
-    console.print(f"\nNext: cd {shown} && headwater check && headwater append orders orders.jsonl")
+        if json_:
+            print_json({"file": path})
+        else:
+            console.print(f"  [green]+[/] {path}")
+    if not json_:
+        console.print(f"\nNext: cd {folder} && headwater check && headwater append orders orders.jsonl")
 
 
 @command
@@ -308,6 +312,7 @@ def generate(
     poison: Annotated[float, typer.Option(min=0, max=1, help="Share of events that can't be read.")] = 0.0,
     out: Annotated[Path | None, typer.Option(help="A file; standard output, if not given.")] = None,
     project: Folder = HERE,
+    json_: Annotated[bool, typer.Option("--json", help="Events are JSON lines in any case.")] = True,  # noqa: ARG001
 ) -> None:
     """Make up events for a stream, as JSON lines: late, doubled and poisoned as you ask."""
     with hw.open(project) as opened:
@@ -325,9 +330,13 @@ def demo(
         Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
     ] = None,
     rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
+    json_: Json = False,
 ) -> None:
-    """Declare, append, look: a shop's orders on the embedded default, in a minute."""
-    run_demo(folder, rows)
+    """Declare, append, look: a shop's orders on the embedded default, in a few seconds."""
+    console.quiet = json_
+    summary = run_demo(folder, rows)
+    if json_:
+        print_json(asdict(summary))
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -29,7 +30,18 @@ _SENDERS = (
 )
 
 
-def run_demo(folder: Path | None, rows: int) -> None:
+@dataclass(frozen=True)
+class Summary:
+    """What the demo did."""
+
+    events: int
+    dead: int
+    behind: int
+    commits: int
+    seconds: float
+
+
+def run_demo(folder: Path | None, rows: int) -> Summary:
     """Make the project, send events in, and show what the log made of them."""
     clock = _Clock()
     with _home(folder) as home, hw.open(home, now=clock) as project:
@@ -37,14 +49,13 @@ def run_demo(folder: Path | None, rows: int) -> None:
         console.print((home / "streams.sql").read_text(encoding="utf-8").strip(), style="cyan", markup=False)
         show_plan(project.plan(), "sales_per_minute")
         console.print("\n[bold]2. appended[/]")
-        _append(project, rows, clock)
+        summary = _append(project, rows, clock)
         console.print("\n[bold]3. in the log[/]")
         _show_log(project)
         console.print("\n[bold]4. what could not be read[/]")
         _show_dead(project)
-        console.print(
-            f"\nThe project is in {home}: it is yours." if folder else "\nKeep it with: headwater demo --in shop"
-        )
+        console.print(f"\nThe project is in {home}: it is yours." if folder else "\nKeep it: headwater demo --in shop")
+        return summary
 
 
 class _Clock:
@@ -65,7 +76,7 @@ def _home(folder: Path | None) -> Iterator[Path]:
         yield home
 
 
-def _append(project: Project, rows: int, clock: _Clock) -> None:
+def _append(project: Project, rows: int, clock: _Clock) -> Summary:
     """Send the events in as their senders would: each batch as it arrives, in one commit per sender."""
     generator = Generator(
         topic=project.topic("orders"),
@@ -88,6 +99,7 @@ def _append(project: Project, rows: int, clock: _Clock) -> None:
         f"[green]{rows:,} events[/] from {len(_SENDERS)} senders in {took:.1f} s ({rows / took:,.0f}/s, each commit "
         f"on the disk), [red]{dead:,} dead letters[/], [yellow]{behind:,} behind the watermark[/]"
     )
+    return Summary(rows, dead, behind, project.head("orders"), round(took, 3))
 
 
 def _by_sender(batch: GeneratedBatch) -> Iterator[tuple[str, pa.Table | bytes]]:

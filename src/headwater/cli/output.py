@@ -8,11 +8,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from headwater.errors import CheckFailed, Finding, HeadwaterError
 from headwater.log.read import Commit
@@ -70,12 +71,14 @@ def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> N
     for name in columns:
         values = [record[name] for record in records if record[name] is not None]
         numeric = bool(values) and all(isinstance(value, int | float | Decimal) for value in values)
-        room = 0 if name == columns[-1] else min(LONGEST_KEPT, max((len(str(value)) for value in values), default=0))
-        table.add_column(
-            name, justify="right" if numeric else "left", no_wrap=True, overflow="ellipsis", min_width=room
-        )
+        side: Literal["left", "right"] = "right" if numeric else "left"
+        longest = max((Text.from_markup(show_value(value)).cell_len for value in values), default=0)
+        kept = 0 if name == columns[-1] else min(LONGEST_KEPT, longest)
+        table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", min_width=kept)
     for record in records:
         table.add_row(*(show_value(record[name]) for name in columns))
+    if console.quiet:
+        return
     with console.capture() as captured:
         console.print(table)
     for line in captured.get().splitlines():  # without the blanks that fill up the last column

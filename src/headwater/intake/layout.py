@@ -66,7 +66,7 @@ def layout_of(topic: Topic) -> Layout:
         topic=topic.name,
         names=(*(column.name for column in columns), *operation),
         kinds=(*(column.type for column in columns), *(pa.string() for _ in operation)),
-        schema=_schema(topic, is_table, bool(unique) or by_content, always),
+        schema=_schema(topic, is_table, bool(unique) or by_content),
         payload=len(columns),
         always=tuple(sorted(always)),
         required=required,
@@ -78,17 +78,11 @@ def layout_of(topic: Topic) -> Layout:
     )
 
 
-def _schema(topic: Topic, is_table: bool, identified: bool, always: set[int]) -> pa.Schema:
-    """The columns of decoded rows. In a table those that a delete may leave out can be NULL."""
-    fields = [
-        column.field.with_nullable(column.nullable or (is_table and at not in always))
-        for at, column in enumerate(topic.columns)
-    ]
-    if is_table:
-        fields.append(pa.field(OPERATION, pa.string(), nullable=False))
-    if identified:
-        fields.append(pa.field(IDENTITY, pa.string()))
-    return pa.schema(fields)
+def _schema(topic: Topic, is_table: bool, identified: bool) -> pa.Schema:
+    """The columns of decoded rows."""
+    operation = [pa.field(OPERATION, pa.string(), nullable=False)] if is_table else []
+    identity = [pa.field(IDENTITY, pa.string())] if identified else []
+    return pa.schema([*topic.schema, *operation, *identity])
 
 
 def _place(topic: Topic, name: str) -> int:

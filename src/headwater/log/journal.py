@@ -17,7 +17,7 @@ from typing import Any
 from headwater.errors import LogDamaged, TopicBusy
 from headwater.log import schema
 from headwater.log.clock import Clock, Rules
-from headwater.log.entry import Action, Entry, EntryLog, Kind
+from headwater.log.entry import FOLDER, Action, Entry, EntryLog, Kind
 from headwater.log.producer import Producers
 from headwater.log.snapshot import Snapshot, advance, load
 from headwater.log.storage import Storage
@@ -131,18 +131,25 @@ class Journal:
     def _find_head(self) -> None:
         """Start at the newest entry; the clock is in the newest one that is not maintenance."""
         newest = self.entries.head()
+        if newest is None:
+            foreign = self._foreign_names()
+            newest = self.entries.head() if foreign else None  # another writer may have begun the log meanwhile
+            if newest is None and foreign:
+                raise self._damaged(f"It holds {foreign[0]}, and no entries.")
         for number in range(-1 if newest is None else newest, -1, -1):
             entry = self.entries.read(number)
             if entry is not None and entry.note is not None:
                 self._learn(entry)
                 break
         else:
-            if newest is not None or self._has_files():
+            if newest is not None:
                 raise self._damaged("It has no entry that Headwater wrote.")
         self.head = -1 if newest is None else newest
 
-    def _has_files(self) -> bool:
-        return bool(self.entries.storage.list(""))
+    def _foreign_names(self) -> list[str]:
+        """What lies where a log would be; the folder of entries may be there, and empty, after a crash."""
+        names = self.entries.storage.list("")
+        return [name for name in names if not name.startswith((".", FOLDER))]
 
     def _damaged(self, detail: str) -> LogDamaged:
         place = self.entries.storage.url

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from headwater.model.topic import Topic
 
 
@@ -12,6 +14,13 @@ class Table(Topic):
     """The newest row per primary key of a changelog; *versioned* when its changes have event time and watermark."""
 
     primary_key: tuple[str, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The payload as the log keeps it: a delete may leave out every column but the key and the event time."""
+        always = {name.lower() for name in (*self.primary_key, self.time or "")}
+        fields = (column.field for column in self.columns)
+        return pa.schema([found if found.name.lower() in always else found.with_nullable(True) for found in fields])
 
     @property
     def versioned(self) -> bool:

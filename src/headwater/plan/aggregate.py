@@ -203,6 +203,10 @@ def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item]) -> None:
     spelled = text(node)
     if spelled in lifting.keys or isinstance(node, exp.Null):
         return
+    if _has_aggregate(node):
+        hint = "Group by columns, or by expressions over columns."
+        lifting.context.refuse(QueryRefused, "groups by an aggregate", node, hint=hint)
+        return
     same = next((item.name for item in items if text(item.node) == spelled), None)
     wanted = node.name if isinstance(node, exp.Column) else same or "key"
     taken = {named.name for named in lifting.keys.values()}

@@ -91,10 +91,7 @@ def _holds_stages(value: object) -> bool:
 
 
 def _name(stage: Stage) -> str:
-    """
-    >>> _name(Scan((), "orders", "stream"))
-    'scan'
-    """
+    """What a stage is called in data: its class in lower case."""
     return type(stage).__name__.lower()
 
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import sql
-from headwater.errors import ImpureFunction
-from headwater.plan.calls import call_of, calls_in, impure_detail, unwrapped
+from headwater.errors import ImpureFunction, QueryRefused
+from headwater.plan.calls import call_of, calls_in, impure_detail, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.functions import Stability
+from headwater.plan.functions import Kind, Stability
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
 from headwater.plan.stages import Ancestor, Expression, Field, Stage
@@ -71,6 +71,7 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         found = {"detail": problem.detail, "hint": problem.hint, **problem.fields}
         context.refuse(problem.kind, problem.summary, problem.node, **found)
     check_purity(context, root)
+    check_places(context, root, clause)
     reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
     return Expression(text(root.this), to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
 
@@ -87,6 +88,35 @@ def check_purity(context: Context, root: exp.Expr) -> None:
                 detail=impure_detail(call),
                 hint=impurity.hint or "Use the event time, _arrived_at, or another column of the event.",
                 function=call.info.name,
+            )
+
+
+_MEANT: dict[Kind, tuple[str, str]] = {
+    Kind.AGGREGATE: ("aggregates with", "Aggregate in SELECT, HAVING or QUALIFY, or in a subquery."),
+    Kind.WINDOW: ("ranks rows with", "Give it an OVER clause in SELECT, and filter by it in QUALIFY."),
+    Kind.TABLE: ("makes a table with", "Spark calls it in FROM, and a view reads streams, tables and views alone."),
+    Kind.GENERATOR: ("makes rows with", "Write LATERAL VIEW, or let it be a column of its own in SELECT."),
+}
+
+
+_PLACES = {Kind.WINDOW: "without OVER"}
+
+
+def check_places(context: Context, root: exp.Paren, clause: str | None) -> None:
+    """Report calls that look at many rows, or make many, where one row is meant, and `*` where one value is meant."""
+    for star in root.find_all(exp.Star):
+        if not isinstance(star.parent, exp.Count):
+            context.refuse(QueryRefused, "uses * where a value is meant", star, hint="Name the columns.")
+    whole = unwrapped(root.this)
+    if clause is None and (isinstance(whole, exp.Window) or (call_of(whole) and is_aggregate(whole))):
+        return
+    for call in calls_in(root):
+        alone = clause is None and call.node is whole and call.info.kind is Kind.GENERATOR
+        if call.info.kind in _MEANT and not alone:
+            what, hint = _MEANT[call.info.kind]
+            place = f"in {clause}" if clause else _PLACES.get(call.info.kind, "inside an expression")
+            context.refuse(
+                QueryRefused, f'{what} "{call.info.name}" {place}', call.node, hint=hint, function=call.info.name
             )
 
 

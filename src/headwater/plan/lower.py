@@ -15,12 +15,12 @@ from headwater import sql
 from headwater.errors import NotSupportedYet, Origin, QueryRefused, UnnamedColumn
 from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
-from headwater.plan.calls import is_aggregate, is_generator
+from headwater.plan.calls import is_generator
 from headwater.plan.context import Context, Relation, did_you_mean
 from headwater.plan.expression import expression
 from headwater.plan.item import Item
 from headwater.plan.join import conjuncts_of, join
-from headwater.plan.over import ordering, over
+from headwater.plan.over import ordering, over, with_named_windows
 from headwater.plan.positions import columns_of
 from headwater.plan.ranking import first_rows
 from headwater.plan.scope import Scope
@@ -74,6 +74,7 @@ def _column(field: Field) -> Expression:
 
 def _select(context: Context, select: exp.Select) -> Relation:
     _refuse_clauses(context, select)
+    select = with_named_windows(context, select)
     scope = _from(context, select)
     if scope is None:
         return NOTHING
@@ -84,7 +85,7 @@ def _select(context: Context, select: exp.Select) -> Relation:
     if is_grouped(select, items):
         grouped = group(context, select, scope, items, qualify)
         stage, items, qualify = grouped.stage, grouped.items, grouped.qualify
-    stage, items, qualify = over(context, select, stage, items, qualify)
+    stage, items, qualify = over(context, stage, items, qualify)
     stage = filtered(context, stage, conjuncts_of(qualify))
     stage = _project(context, select, stage, items)
     if select.args.get("distinct"):
@@ -161,18 +162,7 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
     for condition in [node for node in where if is_membership(node)]:
         scope = membership(context, condition, scope, lower)
     plain = [bind(context, node, scope) for node in where if not is_membership(node)]
-    for node in plain:
-        _refuse_late(context, node)
     return scope.on(filtered(context, scope.stage, plain))
-
-
-def _refuse_late(context: Context, condition: exp.Expr) -> None:
-    """WHERE is decided before rows are grouped and numbered."""
-    for node in condition.walk():
-        if isinstance(node, exp.Window) or is_aggregate(node):
-            word = "QUALIFY" if isinstance(node, exp.Window) else "HAVING"
-            what = "a window function" if isinstance(node, exp.Window) else "an aggregate"
-            context.refuse(QueryRefused, f"filters by {what} in WHERE", node, hint=f"Write the condition in {word}.")
 
 
 def _item(context: Context, node: exp.Expr) -> tuple[str, Relation]:

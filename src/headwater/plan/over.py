@@ -6,17 +6,20 @@ how far back in time a row can matter; other frames don't.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal, cast
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headwater import sql
-from headwater.errors import OrderDependent, Origin, QueryRefused
-from headwater.plan.calls import call_of
+from headwater.errors import OrderDependent, Origin, QueryRefused, TypeMismatch
+from headwater.plan.calls import Call, call_of
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
+from headwater.plan.functions import Kind
 from headwater.plan.item import Item, unique_name
 from headwater.plan.stages import Field, Frame, Ordering, Over, OverCall, Stage
 
@@ -25,25 +28,49 @@ _UNORDERED |= {"first_value", "last_value", "nth_value", "any_value"}
 _FRAMELESS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"}
 
 
+def with_named_windows(context: Context, select: exp.Select) -> exp.Select:
+    """The SELECT with what `WINDOW name AS (…)` says in the place of the name."""
+    windows = {window.name.lower(): window for window in select.args.get("windows") or ()}
+    if not any(window.args.get("alias") for window in _own_windows(select)):
+        return select
+    copy = select.copy()
+    for window in list(_own_windows(copy)):
+        name = window.args.get("alias")
+        named = windows.get(name.name.lower()) if name is not None else None
+        if name is not None and named is None:
+            hint = f"Declare it with WINDOW {name.name} AS (…)."
+            context.refuse(QueryRefused, f'names an unknown window "{name.name}"', name, hint=hint)
+        parts = named.copy().args if named is not None else {}
+        for part in ("partition_by", "order", "spec"):
+            window.set(part, parts.get(part) or window.args.get(part))
+        window.set("alias", None)
+    return copy
+
+
+def _own_windows(select: exp.Select) -> Iterator[exp.Window]:
+    """The OVER clauses of a SELECT, without those of its subqueries and without its WINDOW clause."""
+    nodes = [*select.expressions, *(found for found in [select.args.get("qualify")] if found is not None)]
+    for node in nodes:
+        for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+            if isinstance(found, exp.Window):
+                yield found
+
+
 def over(
-    context: Context, select: exp.Select, stage: Stage, items: list[Item], qualify: exp.Expr | None
+    context: Context, stage: Stage, items: list[Item], qualify: exp.Expr | None
 ) -> tuple[Stage, list[Item], exp.Expr | None]:
     """The stage with a column per window function, and the items and the QUALIFY that read those columns."""
-    lifting = _Lifting(context, stage, _named_windows(select))
+    lifting = _Lifting(context, stage)
     lifted = [replace(item, node=lifting.lift(item.node, item.name)) for item in items]
     shown = lifting.lift(qualify, None) if qualify is not None else None
     return lifting.stage(), lifted, shown
 
 
-def _named_windows(select: exp.Select) -> dict[str, exp.Window]:
-    return {window.name.lower(): window for window in select.args.get("windows") or ()}
-
-
 class _Lifting:
     """The window functions of one SELECT, gathered while expressions are lifted."""
 
-    def __init__(self, context: Context, below: Stage, windows: dict[str, exp.Window]) -> None:
-        self.context, self.below, self.windows = context, below, windows
+    def __init__(self, context: Context, below: Stage) -> None:
+        self.context, self.below = context, below
         self.calls: dict[str, OverCall] = {}
         self.origin: Origin | None = None
 
@@ -67,13 +94,14 @@ class _Lifting:
         return Over((*self.below.columns, *added), self.below, calls, origin=self.origin)
 
     def _call(self, window: exp.Window, name: str | None) -> OverCall:
-        window = self._resolved(window)
         spelled = text(window)
         if spelled not in self.calls:
             self.origin = self.origin or self.context.origin(window)
             found = call_of(window.this)
             function = found.info.name if found else "call"
+            self._check_kind(window, found)
             self._check_order(window, function)
+            self._check_frame(window, function)
             taken = {field.name for field in self.below.columns} | {call.name for call in self.calls.values()}
             self.calls[spelled] = OverCall(
                 unique_name(name or function, taken),
@@ -85,22 +113,35 @@ class _Lifting:
             )
         return self.calls[spelled]
 
-    def _resolved(self, window: exp.Window) -> exp.Window:
-        """The window with what `WINDOW name AS (…)` says of the name it refers to."""
-        referred = window.args.get("alias")
-        if referred is None:
-            return window
-        named = self.windows.get(referred.name.lower())
-        if named is None:
-            self.context.refuse(QueryRefused, f'names an unknown window "{referred.name}"', referred)
-            return window
-        copied = named.copy()
-        parts = {key: copied.args[key] for key in ("partition_by", "order", "spec") if copied.args.get(key)}
-        resolved = window.copy()
-        resolved.set("alias", None)
-        for key, value in parts.items():
-            resolved.set(key, value)
-        return resolved
+    def _check_kind(self, window: exp.Window, call: Call | None) -> None:
+        if call is not None and call.info.kind not in (Kind.AGGREGATE, Kind.WINDOW):
+            self.context.refuse(
+                QueryRefused,
+                f'calls "{call.info.name}" with OVER, but it looks at one row',
+                window,
+                hint="Leave OVER out.",
+            )
+
+    def _check_frame(self, window: exp.Window, function: str) -> None:
+        """A frame must be of the kind that its order can be measured in, and rankings have their own."""
+        spec = window.args.get("spec")
+        if spec is None:
+            return
+        if function in _FRAMELESS:
+            hint = "Leave the frame out."
+            self.context.refuse(QueryRefused, f'gives "{function}" a frame, but it looks at all rows', spec, hint=hint)
+            return
+        bounds = [spec.args.get("start"), spec.args.get("end")]
+        spans = [sql.interval(bound) is not None for bound in bounds if isinstance(bound, exp.Expr)]
+        terms = ordering(replace(self.context, findings=[]), window.args.get("order"), self.below)
+        over_time = len(terms) == 1 and pa.types.is_temporal(terms[0].expression.type)
+        by_range = spec.args.get("kind") == "RANGE"
+        if any(spans) and not (by_range and over_time):
+            hint = "Write RANGE, and order by one column of time."
+            self.context.refuse(TypeMismatch, "has a frame in time over rows that time doesn't order", spec, hint=hint)
+        elif spans and not all(spans) and by_range and over_time:
+            hint = "Write the bound as an interval, like INTERVAL '1' HOUR."
+            self.context.refuse(TypeMismatch, "has a frame in numbers over rows that time orders", spec, hint=hint)
 
     def _check_order(self, window: exp.Window, function: str) -> None:
         if function in _UNORDERED and not window.args.get("order"):
@@ -116,6 +157,9 @@ class _Lifting:
 
 def ordering(context: Context, clause: exp.Order | None, stage: Stage) -> tuple[Ordering, ...]:
     """The terms of a bound ORDER BY."""
+    for term in clause.expressions if clause else ():
+        if isinstance(term.this, exp.Var):
+            context.refuse(QueryRefused, f"orders by {term.this.name}, which is no column", term.this)
     return tuple(
         Ordering(
             expression(context, term.this, stage),

@@ -319,7 +319,8 @@ def to_arrow(kind: SparkType) -> pa.DataType:
     if kind.name == "array":
         return pa.list_(to_arrow(kind.element))
     if kind.name == "map":
-        return pa.map_(to_arrow(kind.key), to_arrow(kind.value))
+        key = STRING if kind.key == VOID else kind.key  # map() has no keys; Arrow has no map without a type for them
+        return pa.map_(to_arrow(key), to_arrow(kind.value))
     if kind.name == "struct":
         return pa.struct([pa.field(name, to_arrow(part)) for name, part in zip(kind.labels, kind.parts, strict=True)])
     return _ARROW.get(kind.name, pa.null())

@@ -12,30 +12,30 @@ from headwater.plan.functions.catalogue import FunctionInfo, Stability, catalogu
 _INTRODUCTION = """\
 # Functions
 
-A view may call every function of Spark 4.3 that is pure. This page lists the others, and the aggregates that need a word.
-It is generated from the catalogue; a test keeps it current. A function that isn't listed is pure, and exact if it is an
-aggregate.
+A view may call every function of Spark 4.3 that is pure. This page lists the others, and the aggregates that need a
+word. It is generated from the catalogue; a test keeps it current. A function that isn't listed is pure, and exact if
+it is an aggregate.
 
 ## Impure
 
-The value of an impure function depends on when or where it runs, so that a replay would give other rows. Views that call
-one are refused.
+The value of an impure function depends on when or where it runs, so that a replay would give other rows. Views that
+call one are refused.
 
 {impure}
 
 ## Rewritten
 
-The value of these aggregates depends on the order of rows. The engine gives them one, by the position of each row in the
-log, so that every execution gives the same value. `avg` of whole numbers is rewritten as a sum of DECIMAL divided by the
-count, and `DISTINCT` inside an aggregate as an aggregate over the set of values.
+The value of these aggregates depends on the order of rows. The engine gives them one, by the position of each row in
+the log, so that every execution gives the same value. `avg` of whole numbers is rewritten as a sum of DECIMAL divided
+by the count, and `DISTINCT` inside an aggregate as an aggregate over the set of values.
 
 {rewritten}
 
 ## Approximate
 
-The value of these aggregates may differ between executions within a bound. `check` says so, and `verify` compares them
-within it. `sum` and `avg` are approximate over FLOAT and DOUBLE, and exact over whole numbers (`avg`: rewritten), DECIMAL
-and intervals: cast to DECIMAL for an exact value.
+The value of these aggregates may differ between executions within a bound. `check` says so, and `verify` compares
+them within it. `sum` and `avg` are approximate over FLOAT and DOUBLE, and exact over whole numbers (`avg`:
+rewritten), DECIMAL and intervals: cast to DECIMAL for an exact value.
 
 {approximate}
 

@@ -132,7 +132,7 @@ class CallTyper(ABC):
         kinds = given if named else match_arguments(info.signature, given)
         if kinds is None:
             return self._refuse_call(node, info, given)
-        if not named and not self._check_constants(node, info, nodes):
+        if not named and UNKNOWN not in given and not self._check_constants(node, info, nodes):
             return UNKNOWN
         call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
         return self._result(node, info, call)

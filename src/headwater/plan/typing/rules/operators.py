@@ -85,8 +85,7 @@ def concat(call: Call) -> SparkType | None:
     """Texts, bytes or arrays one after the other."""
     kinds = list(call.given)
     if any(kind.name == "array" for kind in kinds):
-        found = common(kinds)
-        return found if found is not None and found.name == "array" else None
+        return common(kinds) if all(kind.name in ("array", "unknown") for kind in kinds) else None
     return arithmetic.concatenate(kinds)
 
 
