@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.log.conftest import ORDERS, Wall, orders, seconds
 
-from headwater.log import TopicLog, open_storage
+from headwater.log import TopicLog, maintenance, open_storage
 from headwater.log.maintenance import Maintainer, checkpoint, clean, compact
 from headwater.log.read import commits, follow, read
 
@@ -43,6 +43,29 @@ def test_a_long_log_is_compacted_and_checkpointed_by_itself(again: Again, folder
     assert len(again().snapshot().files) < 200, "compacted at least once"
     assert seconds(again().watermark) == 249 - 5
     assert pl.read_delta(str(folder))["id"].n_unique() == 250
+
+
+def test_compaction_merges_neighbours_and_leaves_large_files_alone(again: Again) -> None:
+    log = again()
+    for number in range(6):
+        log.append(orders((str(number), number)))
+    size = max(file.size for file in log.snapshot().files.values())
+    assert compact(log, target_size=2 * size) == 6
+    ranges = sorted(file.commits for file in log.snapshot().files.values())
+    assert ranges == [(1, 2), (3, 4), (5, 6)]
+    assert compact(log, target_size=size) == 0, "files of the target size stay"
+    assert ids(again()) == [str(number) for number in range(6)]
+
+
+def test_of_two_compactions_at_once_one_gives_way(again: Again, folder: Path) -> None:
+    log, slow = again(), again()
+    for number in range(4):
+        log.append(orders((str(number), number)))
+    groups = list(maintenance._neighbours(slow, maintenance.LARGE_FILE))
+    assert compact(log) == 4
+    assert [maintenance._merge(slow, group) for group in groups] == [0]
+    assert ids(again()) == ["0", "1", "2", "3"]
+    assert len(list(folder.glob("*.parquet"))) == 5, "what the slower one wrote is gone"
 
 
 def test_a_log_opened_from_its_checkpoint_goes_on(again: Again) -> None:

@@ -70,8 +70,10 @@ def load(log: TopicLog, batches: Iterable[pa.Table], source: str = LOCAL_SOURCE)
                 files=[file.path for file in files],
             )
 
-        number, done = log.commit(propose)
-        return Appended(log.topic.name, number, spilled.rows, instant(done.clock.watermark), behind)
+        done = log.commit(propose)
+        assert done is not None
+        number, proposal = done
+        return Appended(log.topic.name, number, spilled.rows, instant(proposal.clock.watermark), behind)
 
 
 def _spill(log: TopicLog, batches: Iterable[pa.Table], folder: Path, source: str) -> _Spilled:

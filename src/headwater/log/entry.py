@@ -6,7 +6,7 @@ an entry, its *note*, is a JSON text under `commitInfo.headwater`: the kind of c
 
 Entries are written here and not through `deltalake`, for three reasons that docs/design/20261115_the-log.md measures:
 an entry must be on the disk before its name exists, its number is decided by us, and its cost must not grow with the
-log. `deltalake` does everything else: checkpoints, compaction, vacuum, and reading the log for any other tool.
+log. `deltalake` does the rest: checkpoints, finding files that nobody refers to, and reading the log for other tools.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+
+from deltalake import DeltaTable
 
 from headwater.errors import LogDamaged
 from headwater.log.storage import Storage
@@ -136,6 +138,13 @@ class EntryLog:
         """The oldest entry that is still there as a file; older ones live on in a checkpoint."""
         numbers = [int(found[1]) for name in self.storage.list(FOLDER) if (found := _ENTRY.match(name))]
         return min(numbers, default=0)
+
+    def table(self) -> DeltaTable:
+        """The log as `deltalake` sees it, at its newest entry.
+
+        The version is named: while entries are being added, a listing may show a later one and miss an earlier.
+        """
+        return DeltaTable(self.storage.url, version=self.head(), storage_options=self.storage.options)
 
     def last_checkpoint(self) -> int | None:
         """The number up to which the newest checkpoint holds the log's state."""

@@ -1,21 +1,22 @@
-"""Keeping a log fast: checkpoints, compaction, letting go of what is no longer needed.
+"""Keeping a log fast: compaction, checkpoints, letting go of what is no longer needed.
 
-It is `deltalake`'s work. Maintenance entries carry no clock, because `deltalake` may commit them behind rows that came
-in meanwhile; whoever opens a log looks for the newest entry that has one. So that there always is one, the clock is
-repeated in an entry of its own before old entries are let go.
+Compaction is a commit like any other: small files that follow each other are merged into one, in log order, and the
+entry that swaps them carries the clock on. The work is done before a number is taken, so that a busy log neither waits
+for it nor makes it fail. `deltalake` writes the checkpoints and knows which files nobody refers to.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-from deltalake import DeltaTable, PostCommitHookProperties, WriterProperties
-
-from headwater.log.datafile import ROW_GROUP
+from headwater.log.clock import Clock
+from headwater.log.datafile import DataFile, write_file
 from headwater.log.journal import Proposal, milliseconds
+from headwater.log.read import read_in_order
 from headwater.log.topic import TopicLog
 
 _logger = logging.getLogger("headwater.log")
@@ -74,29 +75,63 @@ def maintain(log: TopicLog, commit: int) -> None:
 
 
 def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:
-    """Merge small files into larger ones; returns how many files went into others."""
-    metrics = _table(log).optimize.compact(
-        target_size=target_size,
-        max_concurrent_tasks=1,
-        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=ROW_GROUP),
-        post_commithook_properties=PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False),
-    )
-    return int(metrics["numFilesRemoved"])
+    """Merge neighbouring files that are smaller than the target; returns how many went into others."""
+    return sum(_merge(log, group) for group in _neighbours(log, target_size))
+
+
+def _neighbours(log: TopicLog, target_size: int) -> Iterator[list[DataFile]]:
+    """Runs of at least two small files, in the order of their commits, each up to about the target size."""
+    group: list[DataFile] = []
+    for file in sorted(log.snapshot().files.values(), key=lambda file: file.commits):
+        full = sum(found.size for found in group) >= target_size
+        if full or file.size >= target_size:
+            if len(group) > 1:
+                yield group
+            group = []
+        if file.size < target_size:
+            group.append(file)
+    if len(group) > 1:
+        yield group
+
+
+def _merge(log: TopicLog, files: list[DataFile]) -> int:
+    """Swap files for one that has their rows in log order, unless another process was faster."""
+    rows = read_in_order(log, files)
+    merged = write_file(log.storage, rows, log.topic)
+    at = milliseconds(log.now())
+    swap = [
+        *({"remove": {"path": file.path, "deletionTimestamp": at, "dataChange": False}} for file in files),
+        {"add": merged.as_action(at)["add"] | {"dataChange": False}},
+    ]
+
+    def propose(_: int, clock: Clock) -> Proposal | None:
+        known = log.snapshot().files
+        if any(file.path not in known for file in files):
+            return None
+        return Proposal("maintenance", clock, {"rows": 0}, swap, "OPTIMIZE")
+
+    if log.commit(propose) is None:
+        log.storage.delete(merged.path)
+        return 0
+    return len(files)
 
 
 def checkpoint(log: TopicLog) -> None:
     """Write the state of the log as one file, so that opening it reads few entries."""
-    _table(log).create_checkpoint()
+    log.entries.table().create_checkpoint()
 
 
 def clean(log: TopicLog) -> int:
     """Delete files that the log no longer refers to and entries that a checkpoint covers; returns how many files."""
     log.commit(lambda _, clock: Proposal("maintenance", clock, {"rows": 0}, (), "CARRY CLOCK"))
     checkpoint(log)
-    table = _table(log)
+    table = log.entries.table()
     table.cleanup_metadata()
     hours = int(KEEP_REPLACED.total_seconds() // 3600)
-    return len(table.vacuum(retention_hours=hours, dry_run=False, full=True))  # also what a crash left behind
+    unused = table.vacuum(retention_hours=hours, full=True)  # only names them: also what a crash left behind
+    for path in unused:
+        log.storage.delete(path)
+    return len(unused)
 
 
 def trim(log: TopicLog, before: int) -> int:
@@ -110,7 +145,3 @@ def trim(log: TopicLog, before: int) -> int:
         removed = [{"remove": {"path": f.path, "deletionTimestamp": at, "dataChange": True}} for f in old]
         log.commit(lambda _, clock: Proposal("trim", clock, {"rows": 0}, removed, "DELETE"))
     return sum(file.rows for file in old)
-
-
-def _table(log: TopicLog) -> DeltaTable:
-    return DeltaTable(log.storage.url, storage_options=log.storage.options)

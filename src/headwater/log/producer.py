@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from headwater.errors import SequenceRefused
 from headwater.log.entry import Action, EntryLog
@@ -80,12 +79,11 @@ class Producers:
 
     def _load(self, producer: str) -> _Last | None:
         """What the log knows of a producer that this process meets for the first time."""
-        storage = self._entries.storage
-        if not storage.sees_deltalake:
+        if not self._entries.storage.sees_deltalake:
             for entry in self._entries.after(-1):
                 self.learn(entry.number, entry.note or {})
             return self._last.get(producer)
-        table = DeltaTable(storage.url, storage_options=storage.options)
+        table = self._entries.table()
         number = table.transaction_version(producer)
         commit = table.transaction_version(producer + _COMMIT_SUFFIX)
         if number is None or commit is None:

@@ -64,9 +64,9 @@ def scan(log: TopicLog, first: int = 0, last: int = _END, columns: Sequence[str]
     last = min(last, snapshot.number)
     for files, upto in _portions(snapshot.between(first, last), last):
         try:
-            rows = _read_in_order(log, files, first, upto, columns)
+            rows = read_in_order(log, files, first, upto, columns)
         except FileNotFoundError:  # compacted and vacuumed since: the same rows are in another file now
-            rows = _read_in_order(log, log.reload().between(first, upto), first, upto, columns)
+            rows = read_in_order(log, log.reload().between(first, upto), first, upto, columns)
         yield Batch(rows, upto, watermark_at(log, upto))
         first = upto + 1
 
@@ -155,9 +155,10 @@ def read_rows(log: TopicLog, files: list[DataFile], first: int, last: int, colum
     return pa.concat_tables(kept).select(list(columns)) if kept else _empty(log, columns)
 
 
-def _read_in_order(
-    log: TopicLog, files: list[DataFile], first: int, last: int, columns: Sequence[str] | None
+def read_in_order(
+    log: TopicLog, files: list[DataFile], first: int = 0, last: int = _END, columns: Sequence[str] | None = None
 ) -> pa.Table:
+    """The same in log order."""
     wanted = _wanted(log, columns)
     reads = list(dict.fromkeys([*wanted, *_POSITION]))
     return _in_order(read_rows(log, files, first, last, reads)).select(wanted)

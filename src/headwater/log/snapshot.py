@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from headwater.errors import LogDamaged
@@ -62,7 +61,7 @@ def _apply(files: dict[str, DataFile], entry: Entry, topic: Topic) -> None:
 
 def _from_checkpoint(entries: EntryLog, topic: Topic) -> Snapshot:
     try:
-        table = DeltaTable(entries.storage.url, storage_options=entries.storage.options)
+        table = entries.table()
         actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
     except (DeltaError, OSError) as cause:
         raise LogDamaged(

@@ -133,13 +133,14 @@ class TopicLog:
         now = microseconds(self.now())
         return self._move(lambda clock: clock.expect(sources, now))
 
-    def commit(self, propose: Callable[[int, Clock], Proposal]) -> tuple[int, Proposal]:
-        """Commit what `propose` makes of the next free number and the clock there; it may be asked more than once."""
+    def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
+        """Commit what `propose` makes of the next free number and the clock there; None if it has nothing to commit.
+
+        It is asked again, for the next number, whenever another writer was faster.
+        """
         with self._group.turn:
             self._prepare()
-            done = self._journal.commit(propose)
-            assert done is not None
-            return done
+            return self._journal.commit(propose)
 
     # How a commit is made
 
