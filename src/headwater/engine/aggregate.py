@@ -1,0 +1,101 @@
+"""Aggregates whose value would depend on the order of rows, rewritten to depend on their position in the log.
+
+Spark hands the rows of a group to an aggregate in whatever order they come. `first(x)` becomes the x of the row with
+the least position, a list is sorted by position, a set by value: the same value in every execution, to the bit.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from headwater.plan.stages import Call
+from headwater.sql import parse_expression, spell
+
+_FIRST = {"first", "first_value", "any_value", "min_by"}
+_LAST = {"last", "last_value", "max_by"}
+_LISTS = {"collect_list", "array_agg"}
+_JOINED = {"listagg", "string_agg"}
+
+
+def stable(call: Call, position: str) -> str:
+    """The call in Spark SQL with its order decided by `position`, an SQL expression that orders rows totally."""
+    tree = parse_expression(call.expression.sql)
+    condition = ""
+    if isinstance(tree, exp.Filter):
+        condition = f" FILTER ({spell(tree.expression)})"
+        tree = tree.this
+    return _rewritten(call, tree, position, condition) or call.expression.sql
+
+
+def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str | None:
+    name = call.function.lower()
+    arguments, ignores_nulls = _arguments(tree)
+    if isinstance(found := _inner(tree), exp.Distinct):
+        values = ", ".join(spell(value) for value in found.expressions)
+        return _distinct(name, values, len(found.expressions), condition)
+    if name in _FIRST | _LAST:
+        function = "min_by" if name in _FIRST else "max_by"
+        return _by_position(function, name, arguments, position, condition, ignores_nulls)
+    if name in _LISTS:
+        return f"transform({_sorted(arguments[0], position, condition)}, s -> s.v)"
+    if name in _JOINED:
+        separator = arguments[1] if len(arguments) > 1 else "''"
+        texts = f"transform({_sorted(arguments[0], position, condition)}, s -> CAST(s.v AS STRING))"
+        return f"CASE WHEN count({arguments[0]}){condition} > 0 THEN array_join({texts}, {separator}) END"
+    if name == "collect_set":
+        return f"array_sort(collect_set({arguments[0]}){condition})"
+    if name == "mode":
+        return f"mode({arguments[0]}, true){condition}"
+    if name in ("avg", "mean"):
+        total = f"sum(CAST({arguments[0]} AS DECIMAL(38, 0))){condition}"
+        return f"CAST({total} AS DOUBLE) / CAST(count({arguments[0]}){condition} AS DOUBLE)"
+    return None
+
+
+def _by_position(
+    function: str, name: str, arguments: list[str], position: str, condition: str, ignores_nulls: bool
+) -> str:
+    value = arguments[0]
+    if name in ("min_by", "max_by"):
+        order = arguments[1]
+        return f"{function}({value}, if({order} IS NULL, NULL, struct({order} AS o, {position} AS p))){condition}"
+    if ignores_nulls:
+        return f"{function}({value}, if({value} IS NULL, NULL, {position})){condition}"
+    return f"{function}({value}, {position}){condition}"
+
+
+def _distinct(name: str, values: str, count: int, condition: str) -> str | None:
+    one = values if count == 1 else f"struct({values})"
+    if name == "count":
+        known = f"collect_set({one})" if count == 1 else f"collect_set(if({_any_null(values)}, NULL, {one}))"
+        return f"CAST(size({known}{condition}) AS BIGINT)"
+    return None
+
+
+def _sorted(value: str, position: str, condition: str) -> str:
+    """The values that are not NULL, each with its position, in the order of positions."""
+    pairs = f"collect_list(struct({position} AS p, {value} AS v))"
+    return f"array_sort({pairs} FILTER (WHERE {_where(value, condition)}))"
+
+
+def _any_null(values: str) -> str:
+    return " OR ".join(f"({value}) IS NULL" for value in values.split(", "))
+
+
+def _where(value: str, condition: str) -> str:
+    own = f"({value}) IS NOT NULL"
+    return f"{own} AND ({condition.removeprefix(' FILTER (WHERE ').removesuffix(')')})" if condition else own
+
+
+def _inner(tree: exp.Expr) -> exp.Expr | None:
+    return tree.this if isinstance(tree.this, exp.Expr) else None
+
+
+def _arguments(tree: exp.Expr) -> tuple[list[str], bool]:
+    """The arguments of a call as text, and whether it ignores NULLs."""
+    ignores = isinstance(tree, exp.IgnoreNulls)
+    call = tree.this if isinstance(tree, exp.IgnoreNulls | exp.RespectNulls) else tree
+    if isinstance(call, exp.Anonymous):
+        return [spell(found) for found in call.expressions], ignores
+    parts = [found for found in call.args.values() if isinstance(found, exp.Expr)]
+    return [spell(found) for found in parts], ignores

@@ -1,0 +1,165 @@
+"""What a store promises: a view's rows and its position are written in one transaction, fenced by an epoch.
+
+A *target* is a version of a view as a store sees it. A *position* is how far into its topics a version has come. A
+*batch* is what one micro-batch (or one settle slice) changes, with the position after it. An *epoch* is the right to
+write to a version: whoever opens it takes the next one, and every holder of an older one is fenced off.
+
+One process writes a version; any number of processes read. A store keeps these promises whenever a process or a
+machine stops, in the middle of any call:
+
+- what `apply` returned for is there for ever, what it didn't return for is there whole or not at all;
+- rows, position, ledger and changelog always belong to the same batches;
+- a reader sees the rows of whole batches, in their order, and of one version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import pyarrow as pa
+
+from headwater.model import INSTANT, Column, Emit, schema_of
+
+
+@dataclass(frozen=True)
+class Target:
+    """A version of a view: what it is called, its columns, what tells its rows apart, and when they are written.
+
+    A `key` may hold NULLs; two NULLs are the same key, as in GROUP BY. An empty key means rows that are only added.
+    """
+
+    view: str
+    version: int
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    emit: Emit
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as Arrow, in their order."""
+        return schema_of(self.columns)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        """The columns of the key, in the key's order."""
+        named = {column.name: column for column in self.columns}
+        return tuple(named[name] for name in self.key)
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far a version has come: the newest batch, the commit read up to in each topic, and the watermark reached."""
+
+    batch: int
+    commits: tuple[tuple[str, int], ...]
+    watermark: datetime
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one micro-batch changes.
+
+    `upserts` has the target's columns, `deletes` its key columns. Deletes come first: a key that is in both is
+    upserted. If a key is in `upserts` more than once, the last row counts. `ledger` has this batch's counts by name.
+    """
+
+    upserts: pa.Table
+    deletes: pa.Table
+    position: Position
+    ledger: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version that a store holds. `fingerprint` is that of the plan its rows come from."""
+
+    target: Target
+    fingerprint: str
+    epoch: int
+    position: Position | None
+    promoted: bool
+
+
+def changes_schema(target: Target) -> pa.Schema:
+    """The columns of `Store.changes`: the operation, the row before and after it, and the batch that brought it.
+
+    `op` is `insert`, `update` or `delete`; `before` is NULL for an insert and `after` for a delete.
+    """
+    row = pa.struct(list(target.schema))
+    return pa.schema(
+        [
+            pa.field("op", pa.string(), nullable=False),
+            pa.field("before", row),
+            pa.field("after", row),
+            pa.field("batch", pa.int64(), nullable=False),
+            pa.field("commit", pa.map_(pa.string(), pa.int64()), nullable=False),
+            pa.field("at", INSTANT, nullable=False),
+        ]
+    )
+
+
+class Store(Protocol):
+    """A place that views are served from. Every method may be called from any thread.
+
+    Whatever goes wrong is an `OperatorError` that names the place and says in what state the data is. After a
+    transient one the same call may be made again.
+    """
+
+    def open(self, target: Target, fingerprint: str) -> int:
+        """Take the next epoch of a version; create what is missing. Called once when a run of the view starts.
+
+        Every holder of an older epoch is fenced from here on. Raises `VersionRefused` if the version exists with
+        another fingerprint or other columns, `StoreDamaged` if its rows are gone: it is never recreated empty.
+        """
+
+    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
+        """Write a batch: rows, position, ledger and changelog at once, or nothing. Called once for each micro-batch.
+
+        Batch numbers rise. False, with nothing done, if this batch was applied before: a retry is harmless. Raises
+        `Fenced` if the epoch is not the newest, `BatchRefused` if the batch can't follow what is there: its number was
+        applied with other commits, a row of a final view comes a second time, or a value may not be NULL.
+        When it returns, the batch survives the loss of power.
+        """
+
+    def position(self, view: str, version: int) -> Position | None:
+        """How far a version has come; None before its first batch, and if there is no such version."""
+
+    def ledger(self, view: str, version: int) -> dict[str, int]:
+        """The sums of all batches' counts."""
+
+    def promote(self, view: str, version: int) -> None:
+        """Let the view's own name stand for this version, in one step: a reader sees the old one or the new one."""
+
+    def promoted(self, view: str) -> int | None:
+        """The version that the view's name stands for."""
+
+    def versions(self, view: str) -> tuple[Version, ...]:
+        """Every version that is there, in the order of their numbers."""
+
+    def drop(self, view: str, version: int) -> None:
+        """Remove a version and all that belongs to it; nothing if it isn't there. The promoted one is refused.
+
+        Epochs are remembered: who held the dropped version can't write to a later one of the same number.
+        """
+
+    def query(self, sql: str, limit: int | None = None) -> pa.Table:
+        """Answer one statement in the store's own SQL, at most `limit` rows. It is impossible to write with it.
+
+        A result column that has the name of a declared column it reads, and whose values are all of its type, has
+        that type; the others are typed by their values.
+        """
+
+    def read(self, view: str, version: int | None = None) -> pa.Table:
+        """All rows of a version, by default the promoted one, with exactly the declared types."""
+
+    def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
+        """What the batches after `since` changed: one table of `changes_schema` for each batch that changed a row.
+
+        None: all that is kept. Raises `PositionRefused` if changes after `since` are no longer kept.
+        """
+
+    def close(self) -> None:
+        """Let go of connections. Nothing is lost by not calling it."""

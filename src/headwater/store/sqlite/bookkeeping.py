@@ -1,0 +1,213 @@
+"""What the store knows about itself: versions, epochs, positions and ledgers, in tables that start with `headwater_`.
+
+Every function works inside the caller's transaction.
+"""
+
+# ruff: noqa: S608  # names are ours, or quoted; values are bound
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import UnknownVersion
+from headwater.model import INSTANT, Column, Emit, Variant
+from headwater.store.protocol import Position, Target, Version
+from headwater.store.sqlite import instants
+
+_COMMENT = b"comment"
+_EXTENSION = b"ARROW:extension:name"
+
+
+def spell_instant(at: datetime) -> str:
+    """An instant as it stands in the database."""
+    return str(instants.encode(pa.array([at], INSTANT))[0])
+
+
+def read_instant(text: str) -> datetime:
+    """An instant from the database."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def target_of(connection: sqlite3.Connection, view: str, version: int) -> Target:
+    """A version's target; `UnknownVersion` if there is no such version."""
+    found = connection.execute(
+        "SELECT columns, key, emit FROM headwater_versions WHERE view = ? AND version = ?", (view, version)
+    ).fetchone()
+    if found is None:
+        raise UnknownVersion(
+            f'view "{view}" has no version {version} in the store',
+            detail=f"It has {_numbers(connection, view) or 'none'}.",
+            view=view,
+            version=version,
+        )
+    return Target(view, version, _read_columns(found[0]), tuple(json.loads(found[1])), Emit(found[2]))
+
+
+def _numbers(connection: sqlite3.Connection, view: str) -> str:
+    rows = connection.execute("SELECT version FROM headwater_versions WHERE view = ? ORDER BY version", (view,))
+    return ", ".join(str(number) for (number,) in rows)
+
+
+def versions_of(connection: sqlite3.Connection, view: str) -> tuple[Version, ...]:
+    """Every version of a view."""
+    rows = connection.execute(
+        "SELECT version, fingerprint, epoch FROM headwater_versions JOIN headwater_epochs USING (view, version) "
+        "WHERE view = ? ORDER BY version",
+        (view,),
+    ).fetchall()
+    promoted = promoted_of(connection, view)
+    return tuple(
+        Version(
+            target_of(connection, view, number),
+            fingerprint,
+            epoch,
+            position_of(connection, view, number),
+            number == promoted,
+        )
+        for number, fingerprint, epoch in rows
+    )
+
+
+def targets(connection: sqlite3.Connection) -> list[Target]:
+    """The targets of every version of every view."""
+    rows = connection.execute("SELECT view, version FROM headwater_versions").fetchall()
+    return [target_of(connection, view, version) for view, version in rows]
+
+
+def record_version(
+    connection: sqlite3.Connection, target: Target, fingerprint: str, statements: tuple[str, ...], at: datetime
+) -> None:
+    """Write down a new version."""
+    connection.execute(
+        "INSERT INTO headwater_versions (view, version, fingerprint, columns, key, emit, statements, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            target.view,
+            target.version,
+            fingerprint,
+            _spell_columns(target.columns),
+            json.dumps(target.key),
+            target.emit.value,
+            json.dumps(statements),
+            spell_instant(at),
+        ),
+    )
+
+
+def recorded(connection: sqlite3.Connection, view: str, version: int) -> tuple[str, list[str]] | None:
+    """The fingerprint of a version and the statements that made it; None if there is no such version."""
+    found = connection.execute(
+        "SELECT fingerprint, statements FROM headwater_versions WHERE view = ? AND version = ?", (view, version)
+    ).fetchone()
+    return None if found is None else (found[0], json.loads(found[1]))
+
+
+def forget_version(connection: sqlite3.Connection, view: str, version: int) -> None:
+    """Remove what is known of a version, but not its epoch: who held it stays fenced."""
+    for table in ("headwater_versions", "headwater_batches", "headwater_ledger"):
+        connection.execute(f"DELETE FROM {table} WHERE view = ? AND version = ?", (view, version))
+
+
+def take_epoch(connection: sqlite3.Connection, view: str, version: int, at: datetime) -> int:
+    """The next epoch of a version, held by this process."""
+    holder = f"process {os.getpid()} on {socket.gethostname()}"
+    row = connection.execute(
+        "INSERT INTO headwater_epochs VALUES (?, ?, 1, ?, ?) ON CONFLICT (view, version) "
+        "DO UPDATE SET epoch = epoch + 1, holder = excluded.holder, taken_at = excluded.taken_at RETURNING epoch",
+        (view, version, holder, spell_instant(at)),
+    ).fetchall()
+    return int(row[0][0])
+
+
+def epoch_of(connection: sqlite3.Connection, view: str, version: int) -> tuple[int, str, str]:
+    """The newest epoch of a version, who holds it and since when; (0, "", "") if nobody ever did."""
+    found = connection.execute(
+        "SELECT epoch, holder, taken_at FROM headwater_epochs WHERE view = ? AND version = ?", (view, version)
+    ).fetchone()
+    return (0, "", "") if found is None else (int(found[0]), str(found[1]), str(found[2]))
+
+
+def position_of(connection: sqlite3.Connection, view: str, version: int, batch: int | None = None) -> Position | None:
+    """The position after the newest batch, or after the given one if it is still known."""
+    found = connection.execute(
+        "SELECT batch, commits, watermark FROM headwater_batches WHERE view = ? AND version = ? AND batch <= ? "
+        "ORDER BY batch DESC LIMIT 1",
+        (view, version, 2**62 if batch is None else batch),
+    ).fetchone()
+    if found is None or batch not in (None, found[0]):
+        return None
+    return Position(found[0], tuple(json.loads(found[1]).items()), read_instant(found[2]))
+
+
+def record_batch(
+    connection: sqlite3.Connection, target: Target, position: Position, at: datetime, changes: tuple[int, int]
+) -> None:
+    """Write down a batch; `changes` are the numbers of the last change before it and of its own last."""
+    connection.execute(
+        "INSERT INTO headwater_batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            target.view,
+            target.version,
+            position.batch,
+            json.dumps(dict(position.commits)),
+            spell_instant(position.watermark),
+            spell_instant(at),
+            *changes,
+        ),
+    )
+
+
+def add_to_ledger(connection: sqlite3.Connection, target: Target, counts: Mapping[str, int]) -> None:
+    """Add a batch's counts to the sums."""
+    connection.executemany(
+        "INSERT INTO headwater_ledger VALUES (?, ?, ?, ?) ON CONFLICT (view, version, name) "
+        "DO UPDATE SET count = count + excluded.count",
+        [(target.view, target.version, name, count) for name, count in counts.items()],
+    )
+
+
+def ledger_of(connection: sqlite3.Connection, view: str, version: int) -> dict[str, int]:
+    """The sums of all batches' counts."""
+    return dict(
+        connection.execute(
+            "SELECT name, count FROM headwater_ledger WHERE view = ? AND version = ? ORDER BY name", (view, version)
+        )
+    )
+
+
+def promoted_of(connection: sqlite3.Connection, view: str) -> int | None:
+    """The promoted version."""
+    found = connection.execute("SELECT version FROM headwater_promoted WHERE view = ?", (view,)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def record_promoted(connection: sqlite3.Connection, view: str, version: int) -> None:
+    """Write down the promoted version."""
+    connection.execute("INSERT OR REPLACE INTO headwater_promoted VALUES (?, ?)", (view, version))
+
+
+def _spell_columns(columns: tuple[Column, ...]) -> bytes:
+    """The columns as an Arrow schema: the exact types, down to the fields of nested ones."""
+    fields = [
+        column.field.with_metadata({_COMMENT: column.comment.encode()}) if column.comment else column.field
+        for column in columns
+    ]
+    return bytes(pa.schema(fields).serialize())
+
+
+def _read_columns(data: bytes) -> tuple[Column, ...]:
+    return tuple(_column(field) for field in pa.ipc.read_schema(pa.py_buffer(data)))
+
+
+def _column(field: Any) -> Column:
+    metadata = field.metadata or {}
+    kind = Variant() if metadata.get(_EXTENSION) == b"headwater.variant" else field.type
+    comment = metadata.get(_COMMENT)
+    return Column(field.name, kind, field.nullable, comment.decode() if comment else None)

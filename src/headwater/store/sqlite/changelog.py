@@ -1,0 +1,104 @@
+"""What changed, batch by batch: written by the triggers of a version's table, read and trimmed here.
+
+Changes are numbered. Each batch knows the numbers of its own, so a change needs no word about its batch.
+"""
+
+# ruff: noqa: S608  # names are ours, or quoted; values are bound
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import PositionRefused
+from headwater.model import INSTANT
+from headwater.store.protocol import Target, changes_schema
+from headwater.store.sqlite.bookkeeping import read_instant, spell_instant
+from headwater.store.sqlite.layout import Layout
+
+
+def last_change(connection: sqlite3.Connection, layout: Layout) -> int:
+    """The number of the newest change; 0 before the first."""
+    return int(connection.execute(f"SELECT COALESCE(max(seq), 0) FROM {layout.images}").fetchone()[0])
+
+
+def trim(connection: sqlite3.Connection, layout: Layout, before: datetime) -> None:
+    """Let go of batches that were applied before an instant, with their changes.
+
+    The newest batch stays, because it is the position; so does the newest one with changes, because the next change's
+    number follows from it.
+    """
+    target, newest = layout.target, last_change(connection, layout)
+    here = "view = ? AND version = ? AND applied_at < ? AND changes_to < ?"
+    named = (target.view, target.version, spell_instant(before), newest)
+    lost = "max(changes_to), max(batch) FILTER (WHERE changes_to > changes_after)"
+    found = connection.execute(f"SELECT {lost} FROM headwater_batches WHERE {here}", named).fetchone()
+    if found[0] is None:
+        return
+    connection.execute(f"DELETE FROM {layout.images} WHERE seq <= ?", (found[0],))
+    connection.execute(f"DELETE FROM headwater_batches WHERE {here}", named)
+    connection.execute(
+        "UPDATE headwater_versions SET trimmed = max(COALESCE(trimmed, -1), ?) WHERE view = ? AND version = ?",
+        (-1 if found[1] is None else found[1], target.view, target.version),
+    )
+
+
+def next_changes(connection: sqlite3.Connection, layout: Layout, since: int | None) -> tuple[int, pa.Table] | None:
+    """The first batch after `since` that changed something, and what; None if there is none yet."""
+    target = layout.target
+    after = -1 if since is None else since
+    if since is not None:
+        _check_kept(connection, target, since)
+    found = connection.execute(
+        "SELECT batch, commits, applied_at, changes_after, changes_to FROM headwater_batches "
+        "WHERE view = ? AND version = ? AND batch > ? AND changes_to > changes_after ORDER BY batch LIMIT 1",
+        (target.view, target.version, after),
+    ).fetchone()
+    if found is None:
+        return None
+    batch, commits, at, first, last = found
+    columns = ", ".join(("op", *layout.image("before"), *layout.image("after")))
+    rows = connection.execute(
+        f"SELECT {columns} FROM {layout.images} WHERE seq > ? AND seq <= ? ORDER BY seq",
+        (first, last),
+    ).fetchall()
+    return batch, _table(layout, rows, batch, json.loads(commits), read_instant(at))
+
+
+def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> None:
+    (trimmed,) = connection.execute(
+        "SELECT trimmed FROM headwater_versions WHERE view = ? AND version = ?", (target.view, target.version)
+    ).fetchone()
+    if trimmed is not None and trimmed > since:
+        raise PositionRefused(
+            f'view "{target.view}" no longer has its changes since batch {since}',
+            detail=f"The changes up to batch {trimmed} are past their retention.",
+            hint="Read the whole view and go on from its position.",
+            view=target.view,
+            batch=since,
+        )
+
+
+def _table(layout: Layout, rows: list[Any], batch: int, commits: dict[str, int], at: datetime) -> pa.Table:
+    schema, width = changes_schema(layout.target), len(layout.codecs)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    operations = columns[0]
+    return pa.Table.from_arrays(
+        [
+            pa.array(operations, pa.string()),
+            _images(layout, columns[1 : width + 1], [op == "insert" for op in operations], schema.field("before").type),
+            _images(layout, columns[width + 1 :], [op == "delete" for op in operations], schema.field("after").type),
+            pa.array([batch] * len(rows), pa.int64()),
+            pa.array([list(commits.items())] * len(rows), schema.field("commit").type),
+            pa.array([at] * len(rows), INSTANT),
+        ],
+        schema=schema,
+    )
+
+
+def _images(layout: Layout, columns: list[list[Any]], absent: list[bool], kind: pa.DataType) -> pa.Array:
+    arrays = [codec.decode(values) for codec, values in zip(layout.codecs, columns, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=pa.array(absent, pa.bool_()))

@@ -1,0 +1,189 @@
+"""The database file: one connection that writes, any number that read, and what their failures mean.
+
+The file is in WAL mode: a reader sees the last commit before it began and waits for nobody. A commit is synced to disk
+before it returns (`synchronous = FULL`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+from headwater.errors import HeadwaterError, StoreDamaged, StoreUnavailable
+
+NEEDED = (3, 38)
+"""The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
+FORMAT = 1
+BOOKKEEPING = """
+CREATE TABLE IF NOT EXISTS headwater_format (format INTEGER NOT NULL);
+INSERT INTO headwater_format SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM headwater_format);
+CREATE TABLE IF NOT EXISTS headwater_versions (
+  view TEXT NOT NULL, version INTEGER NOT NULL, fingerprint TEXT NOT NULL, columns BLOB NOT NULL, key TEXT NOT NULL,
+  emit TEXT NOT NULL, statements TEXT NOT NULL, created_at TEXT NOT NULL, trimmed INTEGER,
+  PRIMARY KEY (view, version)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS headwater_epochs (
+  view TEXT NOT NULL, version INTEGER NOT NULL, epoch INTEGER NOT NULL, holder TEXT NOT NULL, taken_at TEXT NOT NULL,
+  PRIMARY KEY (view, version)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS headwater_batches (
+  view TEXT NOT NULL, version INTEGER NOT NULL, batch INTEGER NOT NULL, commits TEXT NOT NULL, watermark TEXT NOT NULL,
+  applied_at TEXT NOT NULL, changes_after INTEGER NOT NULL, changes_to INTEGER NOT NULL,
+  PRIMARY KEY (view, version, batch)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS headwater_ledger (
+  view TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (view, version, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS headwater_promoted (
+  view TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+"""
+WHOLE_OR_NOTHING = "A batch is in the store whole or not at all, and repeating one that was applied changes nothing."
+
+
+class Database:
+    """A SQLite file. The connection that writes is opened when something is first written."""
+
+    def __init__(self, path: Path, busy_timeout: timedelta) -> None:
+        self.path = path
+        self._busy_timeout = busy_timeout
+        self._lock = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._is_prepared = False
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it at the end, or nothing. One at a time; other processes are waited for."""
+        with self._lock, self.named("written"):
+            if self._writer is None:
+                self._writer = self._open_writer()
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of one's own that can't write, in a transaction: all its statements see the same commit."""
+        if not self._is_prepared:
+            self._ensure_prepared()
+        with self.named("read"), closing(self._connect("ro")) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            yield connection
+
+    def _ensure_prepared(self) -> None:
+        """Make the file and its bookkeeping, unless they are there; a process may have been killed between the two."""
+        if self.path.exists():
+            with self.named("read"), closing(self._connect("ro")) as connection:
+                named = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'headwater_promoted'").fetchone()
+                self._is_prepared = named is not None
+        if not self._is_prepared:
+            with self.writing():
+                self._is_prepared = True
+
+    def close(self) -> None:
+        """Close the connection that writes."""
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        address = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
+        seconds = self._busy_timeout.total_seconds()
+        return sqlite3.connect(address, timeout=seconds, isolation_level=None, check_same_thread=False, uri=True)
+
+    def _open_writer(self) -> sqlite3.Connection:
+        if sqlite3.sqlite_version_info < NEEDED:
+            raise StoreUnavailable(
+                f'the store "{self.path}" needs SQLite {".".join(map(str, NEEDED))} or newer',
+                detail=f"This Python comes with SQLite {sqlite3.sqlite_version}. Nothing was written.",
+                hint="Run Headwater with a newer Python.",
+                path=str(self.path),
+            )
+        connection = self._connect("rwc")
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")  # KiB: a batch's pages stay in memory until its commit
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: a batch of 100,000 rows writes some thousands
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in BOOKKEEPING.split(";"):
+            connection.execute(statement)
+        found = connection.execute("SELECT format FROM headwater_format").fetchone()[0]
+        connection.execute("COMMIT")
+        if found != FORMAT:
+            raise StoreDamaged(
+                f'the store "{self.path}" has a format that this version of Headwater doesn\'t know',
+                detail=f"It has format {found}, known is {FORMAT}. Nothing was written.",
+                hint="Run the version of Headwater that wrote it, or a newer one.",
+                path=str(self.path),
+            )
+
+    @contextmanager
+    def named(self, what: str) -> Iterator[None]:
+        """Turn a failure of SQLite into an operator's error that names the file."""
+        try:
+            yield
+        except sqlite3.Error as cause:
+            raise self._meaning(cause, what) from cause
+
+    def _meaning(self, cause: sqlite3.Error, what: str) -> HeadwaterError:
+        code = getattr(cause, "sqlite_errorname", "") or ""
+        if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            return StoreDamaged(
+                f'the store "{self.path}" is damaged',
+                detail=f"{_sentence(cause)} Its rows can't be relied on; the log that they come from can.",
+                hint="Move the file away and run `headwater replay`: the views are rebuilt from the log.",
+                path=str(self.path),
+            )
+        if code == "SQLITE_ERROR":  # every statement is ours: a table or column that it names is gone
+            return StoreDamaged(
+                f'the store "{self.path}" lacks something that Headwater made',
+                detail=f"{_sentence(cause)} Someone dropped or altered it. {WHOLE_OR_NOTHING}",
+                hint="Run `headwater replay` to rebuild the view from the log as a new version.",
+                path=str(self.path),
+            )
+        reason, hint = _reason(code, self._busy_timeout)
+        return StoreUnavailable(
+            f'the store "{self.path}" could not be {what}',
+            detail=f"{reason} ({cause}). {WHOLE_OR_NOTHING}",
+            hint=hint,
+            path=str(self.path),
+        )
+
+
+_REASONS = {
+    "SQLITE_FULL": ("The disk is full", "Make room, then repeat the call."),
+    "SQLITE_READONLY": ("The file or its folder is read-only", "Check the permissions, then repeat the call."),
+    "SQLITE_PERM": ("The permissions don't allow it", "Check the permissions, then repeat the call."),
+    "SQLITE_CANTOPEN": ("The file can't be opened", "Check the path and the permissions, then repeat the call."),
+    "SQLITE_IOERR": ("The disk reported an error", "Check free space and the disk, then repeat the call."),
+}
+
+
+def _reason(code: str, waited: timedelta) -> tuple[str, str]:
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        seconds = f"{waited.total_seconds():g}"
+        return f"Another process kept it locked for {seconds} s", "Let the other process finish, then repeat the call."
+    found = (_REASONS[name] for name in _REASONS if code.startswith(name))
+    return next(found, ("SQLite failed", "See the cause that is named, then repeat the call."))
+
+
+def _sentence(cause: sqlite3.Error) -> str:
+    text = str(cause)
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,101 @@
+"""DATE, TIME, TIMESTAMP and TIMESTAMP_NTZ in SQLite: ISO 8601 text, as SQLite's own date functions read and write it.
+
+    2026-01-01    10:30:00    2026-01-01 10:30:00    2026-01-01 10:30:00.250    2026-01-01 10:30:00.250125
+
+A TIMESTAMP is in UTC. The fraction has no digits for whole seconds, three for whole milliseconds, else six: each
+instant has one spelling, and within the years 1 to 9999 text sorts as time does. Other years are written with a sign
+and at least five digits (`+12026-01-01`); they are exact, but sort elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.store.sqlite.unfit import Unfit
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""0001-01-01 and 9999-12-31 in days since 1970."""
+DAY = 86_400_000_000
+SECOND, MILLISECOND = 1_000_000, 1_000
+LOCAL = pa.timestamp("us")
+MIDNIGHT = "1970-01-01 "
+"""A time of day is spelled as a timestamp of that day without its date."""
+
+
+def encode(array: pa.Array) -> list[Any]:
+    """The values as text."""
+    if pa.types.is_date32(array.type):
+        days = array.cast(pa.int32()).cast(pa.int64())
+        return _spelled(array, days, FIRST_DAY, LAST_DAY, lambda: array.cast(pa.string()))
+    if pa.types.is_time64(array.type):
+        texts = _timestamps(array.cast(pa.int64()).cast(LOCAL))
+        return pc.utf8_slice_codeunits(texts, len(MIDNIGHT)).to_pylist()  # type: ignore[no-any-return]
+    local = array.cast(pa.int64()).cast(LOCAL)
+    return _spelled(
+        local, array.cast(pa.int64()), FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1, lambda: _timestamps(local)
+    )
+
+
+def _spelled(array: pa.Array, numbers: pa.Array, least: int, most: int, spell: Callable[[], pa.Array]) -> list[Any]:
+    bounds = pc.min_max(numbers).as_py()
+    if bounds["min"] is None or (bounds["min"] >= least and bounds["max"] <= most):
+        return spell().to_pylist()  # type: ignore[no-any-return]
+    unit = _unit(array.type)
+    return [None if value is None else _distant(np.datetime64(value, unit)) for value in numbers.to_pylist()]
+
+
+def _timestamps(local: pa.Array) -> pa.Array:
+    """Spelled with as many digits of the second as each value needs."""
+    count = local.cast(pa.int64())
+    whole, milliseconds = _multiples(count, SECOND), _multiples(count, MILLISECOND)
+    seconds = local.cast(pa.timestamp("s"), safe=False).cast(pa.string())
+    if pc.all(whole).as_py() in (True, None):
+        return seconds
+    thousandths = local.cast(pa.timestamp("ms"), safe=False).cast(pa.string())
+    return pc.if_else(whole, seconds, pc.if_else(milliseconds, thousandths, local.cast(pa.string())))
+
+
+def _multiples(count: pa.Array, of: int) -> pa.Array:
+    return pc.equal(pc.multiply(pc.divide(count, of), of), count)
+
+
+def _distant(value: np.datetime64) -> str:
+    """A value of any year."""
+    text = str(value).replace("T", " ")
+    year, rest = text[1:].split("-", 1) if text.startswith("-") else text.split("-", 1)
+    sign = "-" if text.startswith("-") else "+"
+    spelled = f"{year}-{rest}" if sign == "+" and 1 <= int(year) <= 9999 else f"{sign}{int(year):05}-{rest}"
+    for zeros in (".000000", "000"):
+        if "." in spelled and spelled.endswith(zeros):
+            return spelled.removesuffix(zeros)
+    return spelled
+
+
+def _unit(kind: pa.DataType) -> Literal["D", "us"]:
+    return "D" if pa.types.is_date32(kind) else "us"
+
+
+def decode(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """The values that `encode` made these texts of."""
+    try:
+        texts = pa.array(values, pa.string())
+        if pa.types.is_time64(kind):
+            return pc.binary_join_element_wise(pa.scalar(MIDNIGHT), texts, "").cast(LOCAL).cast(pa.int64()).cast(kind)
+        if pc.any(pc.match_substring_regex(texts, r"^[+-]")).as_py():
+            return _decode_distant(values, kind)
+        return texts.cast(kind) if pa.types.is_date32(kind) else texts.cast(LOCAL).cast(pa.int64()).cast(kind)
+    except (pa.ArrowException, TypeError, ValueError) as cause:
+        raise Unfit(kind) from cause
+
+
+def _decode_distant(values: list[Any], kind: pa.DataType) -> pa.Array:
+    is_date = pa.types.is_date32(kind)
+    unit = _unit(kind)
+    texts = [None if text is None else text.removeprefix("+").replace(" ", "T") for text in values]
+    numbers = [None if text is None else int(np.datetime64(text, unit).astype(np.int64)) for text in texts]
+    return pa.array(numbers, pa.int32() if is_date else pa.int64()).cast(kind)

@@ -1,0 +1,88 @@
+"""The tables as a client finds them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headwater.model import Column, Emit
+from headwater.store import Batch, Target
+from headwater.store.sqlite import SqliteStore
+from tests.store.targets import SPEND, batch, position
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "views.db")) as found:
+        yield found
+
+
+def ask(store: SqliteStore, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(store.path)) as client:
+        return client.execute(sql).fetchall()
+
+
+def test_a_view_shows_the_declared_columns_and_nothing_else(store: SqliteStore) -> None:
+    store.open(SPEND, "plan")
+    store.promote("spend", 1)
+    assert [row[1] for row in ask(store, "PRAGMA table_info(spend)")] == ["card", "minute", "spent"]
+    tables = {str(name) for (name,) in ask(store, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")}
+    assert {name for name in tables if not name.startswith("headwater_")} == {
+        "spend",
+        "spend__v1",
+        "spend__v1__changes",
+    }
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+def test_a_lookup_by_key_uses_the_primary_key(store: SqliteStore, nullable: bool) -> None:
+    columns = tuple(replace(column, nullable=nullable) for column in SPEND.columns)
+    store.open(replace(SPEND, columns=columns), "plan")
+    store.promote("spend", 1)
+    assert [row[5] for row in ask(store, "PRAGMA table_info(spend__v1)")] == [1, 2, 0]
+    for sql in ("SELECT * FROM spend WHERE card = 'a'", "DELETE FROM spend__v1 WHERE card IS 'a' AND minute IS 1"):
+        (plan,) = ask(store, f"EXPLAIN QUERY PLAN {sql}")
+        assert str(plan[3]).startswith("SEARCH spend__v1 USING"), plan
+
+
+def test_the_changelog_is_a_table_that_people_can_read(store: SqliteStore) -> None:
+    epoch = store.open(SPEND, "plan")
+    store.apply(SPEND, epoch, batch(0, [("a", 1, "1.50")]))
+    store.apply(SPEND, epoch, batch(1, [("a", 1, 2)]))
+    store.apply(SPEND, epoch, batch(2, deletes=[("a", 1)]))
+    rows = ask(store, 'SELECT op, before, after, "commit" FROM spend__v1__changes ORDER BY batch')
+    first, second = '{"card":"a","minute":1,"spent":1.5}', '{"card":"a","minute":1,"spent":2.0}'
+    assert rows == [
+        ("insert", None, first, '{"payments": 0}'),
+        ("update", first, second, '{"payments": 1}'),
+        ("delete", second, None, '{"payments": 2}'),
+    ]
+
+
+def test_a_changelog_of_many_columns_binaries_and_nested_values_is_still_json(store: SqliteStore) -> None:
+    kinds = [pa.binary(), pa.list_(pa.int64()), *[pa.int64()] * 100]
+    target = Target("v", 1, tuple(Column(f"c{at}", kind) for at, kind in enumerate(kinds)), ("c2",), Emit.CHANGES)
+    row = {f"c{at}": at if at % 7 else None for at in range(2, 102)} | {"c0": b"\xff", "c1": [1, None]}
+    rows = pa.Table.from_pylist([row], schema=target.schema)
+    store.apply(target, store.open(target, "plan"), Batch(rows, rows.slice(0, 0).select(["c2"]), position(0)))
+    ((found,),) = ask(store, "SELECT after FROM v__v1__changes")
+    assert json.loads(str(found)) == row | {"c0": "FF"}
+
+
+def test_names_that_sqlite_and_the_changelog_use_themselves(store: SqliteStore) -> None:
+    """A column may have any name that a view can give it."""
+    names = ("rowid", "seq", "op", "before", "after", "batch", "key_op", "excluded", "select")
+    target = Target("v", 1, tuple(Column(name, pa.int64()) for name in names), ("op", "rowid"), Emit.CHANGES)
+    rows = pa.Table.from_pylist([dict.fromkeys(names, 1)], schema=target.schema)
+    epoch = store.open(target, "plan")
+    for number in range(2):
+        store.apply(target, epoch, Batch(rows, rows.slice(0, 0).select(["op", "rowid"]), position(number)))
+    assert store.read("v", 1) == rows
+    assert [len(found) for found in store.changes("v", 1)] == [1]

@@ -1,0 +1,184 @@
+"""Real processes that are killed: afterwards the store has exactly the batches that were applied.
+
+A nursery is a process that has everything imported and forks a child for each line it is sent, which saves the second
+that a process takes to start. It touches no Arrow data itself, so it has no threads that a fork would lose.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headwater.store import Batch
+from headwater.store.sqlite import SqliteStore
+from tests.store.targets import SPEND, batch
+
+ROOT = Path(__file__).parents[3]
+PRELUDE = """
+import json, os, signal, sqlite3, sys
+from pathlib import Path
+from headwater.store.sqlite import SqliteStore
+from tests.store.sqlite.test_processes import numbered
+from tests.store.targets import SPEND
+"""
+NURSERY = """
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        live(*line.split())
+        os._exit(0)
+    print("child", child, flush=True)
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+EACH = 6
+"""How many rows batch N adds; it also corrects those of batch N − 1 and deletes one of batch N − 2."""
+
+
+def numbered(number: int) -> Batch:
+    added = [(f"{number}-{place}", number, 1) for place in range(EACH)]
+    corrected = [(f"{number - 1}-{place}", number - 1, 2) for place in range(EACH)] if number else []
+    deleted = [(f"{number - 2}-0", number - 2)] if number > 1 else []
+    return batch(number, [*added, *corrected], deleted, rows_in=EACH)
+
+
+def expected(last: int) -> set[tuple[str, int, str]]:
+    """The table after batch `last`, by its definition."""
+    return {
+        (f"{number}-{place}", number, "1.00" if number == last else "2.00")
+        for number in range(last + 1)
+        for place in range(EACH)
+        if not (place == 0 and number <= last - 2)
+    }
+
+
+def check(path: Path, at_least: int) -> int:
+    """That the store has exactly the batches up to its position; the position's batch."""
+    store = SqliteStore(path)
+    position = store.position("spend", 1)
+    last = -1 if position is None else position.batch
+    assert last >= at_least, "what was acknowledged is there"
+    if last >= 0:
+        rows = store.read("spend", 1).to_pylist()
+        found = [(row["card"], row["minute"], str(row["spent"])) for row in rows]
+        assert len(found) == len(set(found))
+        assert set(found) == expected(last)
+        assert store.ledger("spend", 1) == {"rows_in": EACH * (last + 1)}
+        assert [found["batch"][0].as_py() for found in store.changes("spend", 1)] == list(range(last + 1))
+    store.close()
+    return last
+
+
+def command(script: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-c", PRELUDE + textwrap.dedent(script), *map(str, arguments)]
+
+
+@contextmanager
+def nursery(live: str) -> Iterator[tuple[Callable[..., None], Callable[[], list[str]]]]:
+    """Children that run `live(*arguments)`: a function that starts one, and one that reads the next line."""
+    arguments = command(textwrap.dedent(live) + NURSERY)
+    with subprocess.Popen(arguments, text=True, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        told, heard = process.stdin, process.stdout
+        assert told is not None and heard is not None
+        yield lambda *line: print(*line, file=told, flush=True), lambda: heard.readline().split()
+        told.close()
+
+
+def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(tmp_path: Path) -> None:
+    live = """
+    def live(path):
+        store = SqliteStore(Path(path))
+        epoch = store.open(SPEND, "plan")
+        position = store.position("spend", 1)
+        number = 0 if position is None else position.batch  # the last one again: a retry
+        while True:
+            store.apply(SPEND, epoch, numbered(number))
+            print("applied", number, flush=True)
+            number += 1
+    """
+    last = -1
+    with nursery(live) as (start, line):
+        for life in range(40):
+            start(tmp_path / "views.db")
+            child, acknowledged = None, []
+            while child is None or (life % 2 and len(acknowledged) < 2):  # every other one is killed while it starts
+                word, number = line()
+                child = int(number) if word == "child" else child
+                acknowledged += [int(number)] if word == "applied" else []
+            time.sleep(0.0005 * life)
+            os.kill(child, signal.SIGKILL)
+            while (told := line())[0] != "ended":
+                acknowledged.append(int(told[1]))
+            last = check(tmp_path / "views.db", max([last, *acknowledged]))
+    assert last >= 20, "a life that got to apply two batches got further than the one before"
+
+
+def test_a_crash_between_any_two_statements_leaves_a_batch_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A process kills itself before the n-th statement of an `apply`, for every n; the next tries the batch again."""
+    live = """
+    connect = sqlite3.connect
+    left = {}
+
+    def counting(*arguments, **options):
+        def before(statement):
+            left["statements"] -= 1
+            if left["statements"] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        connection = connect(*arguments, **options)
+        connection.set_trace_callback(before)
+        return connection
+
+    def live(path, statements):
+        sqlite3.connect = counting
+        left["statements"] = -1
+        store = SqliteStore(Path(path))
+        epoch = store.open(SPEND, "plan")
+        for number in range(2):
+            store.apply(SPEND, epoch, numbered(number))
+        left["statements"] = int(statements)
+        store.apply(SPEND, epoch, numbered(2))
+    """
+    path, statements, end = tmp_path / "views.db", 0, -signal.SIGKILL
+    with nursery(live) as (start, line):
+        while end == -signal.SIGKILL:
+            statements += 1
+            start(path, statements)
+            assert line()[0] == "child"
+            end = int(line()[1])
+            assert check(path, 1) == (1 if end else 2), "nothing of the batch, or all of it"
+    assert end == 0
+    assert statements > 4 * EACH, "also between rows, and between a row and its change"
+
+
+def test_a_process_that_was_stopped_and_goes_on_is_fenced(tmp_path: Path) -> None:
+    script = """
+    store = SqliteStore(Path(sys.argv[1]))
+    epoch = store.open(SPEND, "plan")
+    store.apply(SPEND, epoch, numbered(0))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        store.apply(SPEND, epoch, numbered(1))
+    except Exception as error:
+        print(json.dumps(error.as_dict()))
+    """
+    arguments = command(script, tmp_path / "views.db")
+    zombie = subprocess.Popen(arguments, text=True, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert zombie.stdout is not None
+    assert zombie.stdout.readline() == "ready\n"
+    zombie.send_signal(signal.SIGSTOP)
+    heir = SqliteStore(tmp_path / "views.db")
+    epoch = heir.open(SPEND, "plan")
+    heir.apply(SPEND, epoch, numbered(1))
+    zombie.send_signal(signal.SIGCONT)
+    told = json.loads(zombie.communicate("go on\n", timeout=60)[0])
+    assert told["error"] == "fenced" and told["epoch"] == str(epoch)
+    assert check(tmp_path / "views.db", 1) == 1
+    heir.close()

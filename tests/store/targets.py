@@ -1,0 +1,69 @@
+"""A small view and batches of it, as every store test uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.model import Column, Emit
+from headwater.store import Batch, Position, Store, Target
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+SPEND = Target(
+    view="spend",
+    version=1,
+    columns=(Column("card", pa.string()), Column("minute", pa.int32()), Column("spent", pa.decimal128(22, 2))),
+    key=("card", "minute"),
+    emit=Emit.CHANGES,
+)
+FINAL = replace(SPEND, emit=Emit.FINAL)
+ADDED = replace(SPEND, key=())
+"""Rows without a key: they are only added."""
+
+Row = tuple[Any, ...]
+
+
+def version(number: int, target: Target = SPEND) -> Target:
+    return replace(target, version=number)
+
+
+def batch(
+    number: int, upserts: Iterable[Row] = (), deletes: Iterable[Row] = (), target: Target = SPEND, **ledger: int
+) -> Batch:
+    """Batch `number`, up to commit `number`; an upsert is (card, minute, spent), a delete (card, minute)."""
+    return Batch(
+        _table(upserts, target.schema),
+        _table(deletes, pa.schema([target.schema.field(name) for name in target.key])),
+        position(number),
+        ledger,
+    )
+
+
+def position(number: int) -> Position:
+    return Position(number, (("payments", number),), START + timedelta(seconds=number))
+
+
+def _table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
+    values = [dict(zip(schema.names, row, strict=True)) for row in rows]
+    made = [
+        {
+            name: Decimal(value) if name == "spent" and isinstance(value, str | int) else value
+            for name, value in row.items()
+        }
+        for row in values
+    ]
+    return pa.Table.from_pylist(made, schema=schema)
+
+
+def rows_of(store: Store, number: int | None = 1) -> set[tuple[Any, ...]]:
+    """The rows that a version has, `spent` as text."""
+    found = store.read("spend", number).to_pylist()
+    spelled = [(row["card"], row["minute"], None if row["spent"] is None else str(row["spent"])) for row in found]
+    assert len(spelled) == len(set(spelled)), "no row is doubled"
+    return set(spelled)
