@@ -3,7 +3,7 @@
 # make test      set-up, servers, lint and every test; ARGS="-k clock" is given to pytest
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
-# make bench     the log against its peers, as in docs/benchmarks.md
+# make bench     the log and the store against their peers, as in docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
@@ -59,6 +59,8 @@ servers: setup
 bench: setup
 	$(call say,bench: log)
 	@$(VENV)/bin/python bench/log.py
+	$(call say,bench: store)
+	@$(VENV)/bin/python bench/store.py
 
 lock:
 	$(call say,lock: resolving)

@@ -49,7 +49,10 @@ class Views:
     def catch_up(self, names: Iterable[str] | None = None, options: Mapping[str, str] | None = None) -> list[CaughtUp]:
         """Bring views to the head of their topics; one that fails stops alone. `options` go to the source."""
         chosen = [self._plan.view(name) for name in names] if names else list(self._plan.views.values())
-        return [self._catch_up(planned, options or {}) for planned in chosen if planned.view.materialized]
+        kept = [planned for planned in chosen if planned.view.materialized]
+        if any(planned.execution.kind == "live" for planned in kept):
+            _ = self._spark  # without it none of them can run: one error, not one for each
+        return [self._catch_up(planned, options or {}) for planned in kept]
 
     def query(self, sql: str, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
         """Answer a statement in the store's own SQL; it can't write."""
