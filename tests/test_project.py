@@ -276,3 +276,12 @@ def test_a_delete_needs_only_the_key_of_a_table(tmp_path: Path) -> None:
         {"code": "EUR", "rate": Decimal("1.0000"), "_op": "upsert"},
         {"code": "EUR", "rate": None, "_op": "delete"},
     ]
+
+
+def test_a_name_never_leads_out_of_the_data_folder(tmp_path: Path) -> None:
+    odd = "CREATE STREAM `../../odd name` (id STRING, at TIMESTAMP, WATERMARK FOR at AS at);"
+    (tmp_path / "project").mkdir()
+    project = hw.open(make(tmp_path / "project", **{"odd.sql": odd}), now=lambda: START)
+    assert project.append("../../odd name", {"id": "a", "at": START}).commit == 1
+    assert [found.name for found in (tmp_path / "project" / "data" / "log").iterdir()] == ["%2E.%2F..%2Fodd name"]
+    assert [found.name for found in tmp_path.iterdir()] == ["project"]

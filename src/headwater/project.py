@@ -20,7 +20,7 @@ from headwater.config import Settings, load_settings
 from headwater.errors import CheckFailed, Origin, StrictLoadRefused, SyntaxRefused, UnknownTopic, UnsortedLoad
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.dead import dead_topic
-from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, open_storage, wall_clock
+from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
@@ -352,7 +352,7 @@ class Project:
     def _open(self, kind: str, topic: model.Topic) -> TopicLog:
         with self._guard:
             if (kind, topic.name) not in self._logs:
-                storage = open_storage(self._place(f"{kind}/{topic.name}"), self.settings.storage)
+                storage = open_storage(self._place(f"{kind}/{folder_of(topic.name)}"), self.settings.storage)
                 self._logs[kind, topic.name] = TopicLog(topic, storage, now=self._now)
             return self._logs[kind, topic.name]
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused, PositionRefused
 from headwater.log.read import Batch, follow, scan, seek
-from headwater.log.storage import Storage
+from headwater.log.storage import Storage, folder_of
 from headwater.log.topic import TopicLog
 from headwater.model import Stream, Table
 
@@ -60,7 +60,7 @@ class Reader:
         self.name = name
         self._log = log
         self._storage = positions
-        self._path = f"{log.topic.name}.json"
+        self._path = f"{folder_of(log.topic.name)}.json"
         self._delivery = delivery
         self._slots = [slot for slot in range(SLOTS) if slot % members == member]
         self._shared = members > 1

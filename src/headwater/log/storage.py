@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import obstore
 import pyarrow as pa
@@ -79,6 +79,16 @@ def open_storage(location: str, options: dict[str, str] | None = None) -> Storag
     if scheme == "memory":
         return ObjectStorage(location, {}, _memory(location), sees_deltalake=False)
     return ObjectStorage(location, dict(options or {}), _connect(location, dict(options or {})), sees_deltalake=True)
+
+
+def folder_of(name: str) -> str:
+    """A name as one folder: what would lead elsewhere is spelled out.
+
+    >>> folder_of("orders"), folder_of("../a b/c")
+    ('orders', '%2E.%2Fa b%2Fc')
+    """
+    spelled = "".join(c if c.isalnum() or c in "-_ ." else quote(c, safe="") for c in name)
+    return f"%2E{spelled[1:]}" if spelled.startswith(".") else spelled
 
 
 class LocalStorage:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore, UnknownView
-from headwater.log import TopicLog
+from headwater.log import TopicLog, folder_of
 from headwater.operate.verify import Verified, differences
 from headwater.plan import Plan, PlannedView, describe
 from headwater.store import Batch, Position, Store, Target, Version, open_store
@@ -170,7 +170,7 @@ class Views:
         )
 
     def _checkpoint(self, planned: PlannedView, number: int) -> Path:
-        return self._home / "state" / planned.name / f"v{number}"
+        return self._home / "state" / folder_of(planned.name) / f"v{number}"
 
     def _logs(self, planned: PlannedView) -> dict[str, TopicLog]:
         return {name: self._log_of(name) for name in planned.inputs}
