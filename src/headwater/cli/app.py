@@ -203,10 +203,11 @@ def _show_receipt(receipt: Receipt, json_: bool) -> None:
     if json_:
         print_json(asdict(receipt))
         return
-    dead = f", [red]{receipt.dead:,} dead letters[/] (headwater dead {receipt.topic})" if receipt.dead else ""
+    letters = "dead letter" if receipt.dead == 1 else "dead letters"
+    dead = f", [red]{receipt.dead:,} {letters}[/] (headwater dead {receipt.topic})" if receipt.dead else ""
     behind = f", [yellow]{receipt.behind:,} behind the watermark[/]" if receipt.behind else ""
     console.print(
-        f"[green]{receipt.topic}[/]: {receipt.rows:,} rows{dead}{behind}; "
+        f"[green]{receipt.topic}[/]: {receipt.rows:,} {'row' if receipt.rows == 1 else 'rows'}{dead}{behind}; "
         f"commit {receipt.commit}, watermark {show_instant(receipt.watermark)}"
     )
 

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, Schema
 from headwater.errors import TopicChanged
 from headwater.log.datafile import columns_of, measured_columns
 from headwater.log.entry import Action
-from headwater.model import Topic
+from headwater.model import Topic, spell_type
 
 TIME_SETTING = "headwater.time"
 
@@ -100,7 +100,7 @@ def _same(now: pa.Field, before: pa.Field) -> bool:
 
 def _spell(schema: pa.Schema) -> str:
     shown = (field for field in schema if not field.name.startswith("_"))
-    return ", ".join(f"{field.name} {field.type}{'' if field.nullable else ' not null'}" for field in shown)
+    return ", ".join(f"{field.name} {spell_type(field.type)}{'' if field.nullable else ' NOT NULL'}" for field in shown)
 
 
 def _has_local_time(schema: pa.Schema) -> bool:
