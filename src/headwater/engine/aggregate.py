@@ -31,8 +31,7 @@ def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str
     name = call.function.lower()
     arguments, ignores_nulls = _arguments(tree)
     if isinstance(found := _inner(tree), exp.Distinct):
-        values = ", ".join(spell(value) for value in found.expressions)
-        return _distinct(name, values, len(found.expressions), condition)
+        return _distinct(name, [spell(value) for value in found.expressions], condition)
     if name in _FIRST | _LAST:
         function = "min_by" if name in _FIRST else "max_by"
         return _by_position(function, name, arguments, position, condition, ignores_nulls)
@@ -64,22 +63,20 @@ def _by_position(
     return f"{function}({value}, {position}){condition}"
 
 
-def _distinct(name: str, values: str, count: int, condition: str) -> str | None:
-    one = values if count == 1 else f"struct({values})"
-    if name == "count":
-        known = f"collect_set({one})" if count == 1 else f"collect_set(if({_any_null(values)}, NULL, {one}))"
-        return f"CAST(size({known}{condition}) AS BIGINT)"
-    return None
+def _distinct(name: str, values: list[str], condition: str) -> str | None:
+    """The number of distinct values; of several together, those without a NULL among them."""
+    if name != "count":
+        return None
+    one = values[0] if len(values) == 1 else f"struct({', '.join(values)})"
+    nulls = " OR ".join(f"({value}) IS NULL" for value in values)
+    known = f"collect_set({one})" if len(values) == 1 else f"collect_set(if({nulls}, NULL, {one}))"
+    return f"CAST(size({known}{condition}) AS BIGINT)"
 
 
 def _sorted(value: str, position: str, condition: str) -> str:
     """The values that are not NULL, each with its position, in the order of positions."""
     pairs = f"collect_list(struct({position} AS p, {value} AS v))"
     return f"array_sort({pairs} FILTER (WHERE {_where(value, condition)}))"
-
-
-def _any_null(values: str) -> str:
-    return " OR ".join(f"({value}) IS NULL" for value in values.split(", "))
 
 
 def _where(value: str, condition: str) -> str:
