@@ -134,6 +134,24 @@ def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path)
     assert again().append(orders(("next", 1))).behind == 1
 
 
+def test_a_writer_that_slept_while_entries_were_let_go_finds_the_head_again(again: Again, folder: Path) -> None:
+    sleeper = again()
+    sleeper.append(orders(("0", 0)), sequence=("till", 1))
+    for number in range(1, 12):
+        again().append(orders((str(number), number)), sequence=("till", number + 1))
+    long_ago = time.time() - 40 * 24 * 3600
+    for path in (folder / "_delta_log").iterdir():
+        os.utime(path, (long_ago, long_ago))
+    clean(again())
+    assert again().entries.first() > 2, "the number after the sleeper's is free again"
+    sleeper._journal._known_at -= 7200
+    assert sleeper.append(orders(("11", 11)), sequence=("till", 12)).commit == 12, (
+        "the last sequence is never forgotten"
+    )
+    assert sleeper.append(orders(("last", 20))).commit == again().head
+    assert ids(again()) == [*map(str, range(12)), "last"]
+
+
 def test_failed_maintenance_is_logged_and_appends_go_on(
     again: Again, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

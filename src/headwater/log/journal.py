@@ -26,6 +26,8 @@ from headwater.model import Topic
 Now = Callable[[], datetime]
 TRIES = 1000
 """How many numbers an append may lose to other writers before it gives up; each loss is another writer's success."""
+TRUSTED = timedelta(hours=1)
+"""How long the known head is gone on from; far shorter than entries are kept (`maintenance.KEEP_ENTRIES`)."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,16 +54,31 @@ class Journal:
         self.head = -1
         self.clock = Clock(Rules.of(topic))
         self._snapshot = Snapshot()
+        self._known_at = time.time()
 
     def refresh(self) -> None:
         """Take in what other writers have committed since."""
+        self._forget_if_old()
         if self.head < 0:
             self._find_head()
         for entry in self.entries.after(self.head):
             self._learn(entry)
 
+    def _forget_if_old(self) -> None:
+        """Find the head anew after a long silence: entries behind the one known may have been let go of since.
+
+        Else the number after it would look free, and a commit there would be lost in the middle of the log.
+        """
+        now, known_at = time.time(), self._known_at
+        self._known_at = now
+        if now - known_at > TRUSTED.total_seconds():
+            self.head = -1
+            self.producers = Producers(self.entries)
+            self._snapshot = Snapshot()
+
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
+        self._forget_if_old()
         begin = self._snapshot.number < 0
         self._snapshot = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
         return self._snapshot
@@ -87,7 +104,7 @@ class Journal:
     def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         """Commit what `propose` makes of the next free number; None if it has nothing (any more) to commit."""
         with self.entries.storage.queue() as waited:
-            if waited:
+            if waited or time.time() - self._known_at > TRUSTED.total_seconds():
                 self.refresh()
             return self._commit(propose)
 
