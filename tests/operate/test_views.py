@@ -25,6 +25,7 @@ CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10,2), at TIMESTAMP 
   WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH (key = 'shop');
 CREATE STREAM events (id STRING, shop STRING, amount DECIMAL(10,2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH (key = 'shop', unique = 'id');
+CREATE TABLE rates (code STRING, rate DOUBLE, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at, PRIMARY KEY (code));
 """
 ROWS = [
     # id, shop, amount, second of event time; one commit per list
@@ -137,6 +138,12 @@ CASES = {
         " (SELECT shop, at FROM sales UNION ALL SELECT shop, at FROM sales WHERE shop = 'a'), DESCRIPTOR(at),"
         " INTERVAL '20' SECOND) GROUP BY window_end",
         [(at(20), 6 + 4), (at(40), 2 + 2)],
+    ),
+    "union of a unique stream with itself": Case(
+        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_end, count(*) AS n FROM TUMBLE(TABLE"
+        " (SELECT shop, at FROM events UNION ALL SELECT shop, at FROM events WHERE shop = 'a'), DESCRIPTOR(at),"
+        " INTERVAL '20' SECOND) GROUP BY window_end",
+        [(at(20), 5 + 3), (at(40), 2 + 2)],  # the copy of 3 counts once in each branch
     ),
 }
 
@@ -290,8 +297,9 @@ def test_an_empty_log_gives_an_empty_view_with_the_right_columns(home: Path) -> 
         " ON l.shop = r.shop AND r.at BETWEEN l.at AND l.at + INTERVAL '5' SECOND",
         "SELECT id, sum(amount) OVER (PARTITION BY shop ORDER BY at"
         " RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW) AS recent, at FROM sales",
+        "SELECT code, rate FROM rates",
     ],
-    ids=["a join", "an OVER"],
+    ids=["a join", "an OVER", "a table"],
 )
 def test_what_cannot_be_executed_yet_is_refused_by_name(home: Path, query: str) -> None:
     with hw.open(make(home / "project", f"CREATE MATERIALIZED VIEW v AS {query}")) as project:

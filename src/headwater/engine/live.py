@@ -59,20 +59,18 @@ class LiveView:
     def catch_up(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         """Read the topics up to their heads, as they are now, and return when every change was delivered."""
         failures: list[HeadwaterError] = []
-        query = (
-            self._rows(spark, options)
-            .writeStream.outputMode(_OUTPUT[self.planned.emit])
-            .option("checkpointLocation", str(self.checkpoint))
-            .trigger(availableNow=True)
-            .foreachBatch(lambda rows, number: self._write(rows, number, failures))
-            .start()
-        )
         try:
+            query = (
+                self._rows(spark, options)
+                .writeStream.outputMode(_OUTPUT[self.planned.emit])
+                .option("checkpointLocation", str(self.checkpoint))
+                .trigger(availableNow=True)
+                .foreachBatch(lambda rows, number: self._write(rows, number, failures))
+                .start()
+            )
             query.awaitTermination()
         except PySparkException as cause:
             raise (failures[0] if failures else self._failure(cause)) from cause
-        finally:
-            query.stop()
 
     def _rows(self, spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
         delay = delay_of(self.planned)

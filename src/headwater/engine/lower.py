@@ -52,7 +52,7 @@ class Lowering:
     def lower(self, stage: Stage) -> DataFrame:
         """The stage's rows."""
         match stage:
-            case Scan():
+            case Scan(kind="stream"):
                 return self.scan(stage)
             case Filter():
                 return self._filter(stage)
@@ -71,9 +71,10 @@ class Lowering:
             case Aggregate():
                 return self._aggregate(stage)
             case _:
+                what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
                 raise NotSupportedYet(
-                    f"a {type(stage).__name__.lower()} can't be executed in this version",
-                    hint="Filters, projections, unions and windowed aggregates can.",
+                    f"{what} can't be executed in this version",
+                    hint="Filters, projections, unions and windowed aggregates of streams can.",
                     origin=stage.origin,
                 )
 
@@ -100,8 +101,10 @@ class Lowering:
 
     def _union(self, stage: Union) -> DataFrame:
         parts = []
-        for branch in stage.branches:
+        for number, branch in enumerate(stage.branches):
             rows = self.lower(branch)
+            if ID in rows.columns:  # an event is the same event only within a branch
+                rows = rows.withColumn(ID, F.concat(F.lit(f"{number}:"), F.col(ID)))
             pairs = zip(_columns(branch), stage.columns, strict=True)
             parts.append(rows.select(*(column.alias(found.name) for column, found in pairs), *_carried(rows)))
         whole = parts[0]

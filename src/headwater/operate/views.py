@@ -100,6 +100,13 @@ class Views:
     def _catch_up(self, planned: PlannedView, options: Mapping[str, str]) -> CaughtUp:
         number = 0
         try:
+            read = next((scan for scan in planned.scans if scan.kind != "stream"), None)
+            if read is not None:
+                raise NotSupportedYet(
+                    f'view "{planned.name}" can\'t be executed in this version',
+                    detail=f'It reads the {read.kind} "{read.relation}"; only streams can be read yet.',
+                    origin=planned.view.origin,
+                )
             if planned.execution.kind != "live":
                 raise NotSupportedYet(
                     f'view "{planned.name}" can\'t be executed in this version',
