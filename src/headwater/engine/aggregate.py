@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from headwater.plan.functions import Stability
 from headwater.plan.stages import Call
 from headwater.sql import parse_expression, spell
 
@@ -45,7 +46,7 @@ def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str
         return f"array_sort(collect_set({arguments[0]}){condition})"
     if name == "mode":
         return f"mode({arguments[0]}, true){condition}"
-    if name in ("avg", "mean"):
+    if name in ("avg", "mean") and call.stability is Stability.REWRITTEN:  # of whole numbers; others keep their digits
         total = f"sum(CAST({arguments[0]} AS DECIMAL(38, 0))){condition}"
         return f"CAST({total} AS DOUBLE) / CAST(count({arguments[0]}){condition} AS DOUBLE)"
     return None

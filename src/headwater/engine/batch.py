@@ -3,71 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.lower import END, KEEP, Lowering
+from headwater.engine.join import FINAL
+from headwater.engine.ledger import Tally, observed
+from headwater.engine.lower import KEEP, Late, Lowering
 from headwater.engine.scan import batch_scan
-from headwater.engine.stamp import STAMP, TIME, interval
-from headwater.engine.view import delay_of, output_schema
-from headwater.log import TopicLog
-from headwater.log.read import watermark_at
+from headwater.engine.stamp import END, STAMP, interval
+from headwater.engine.view import Logs, output_schema, pace_of
 from headwater.model import Emit
 from headwater.plan import PlannedView
-from headwater.plan.stages import Aggregate
+from headwater.plan.stages import Scan
 
-Logs = Mapping[str, TopicLog]
+
+@dataclass(frozen=True)
+class BatchView:
+    """A view over the commits after `after` and up to `upto` of each topic it reads."""
+
+    planned: PlannedView
+    logs: Logs
+    upto: Mapping[str, int]
+    after: Mapping[str, int] | None = None
+
+    def rows(self, spark: SparkSession) -> pa.Table:
+        """The rows that the view has once it has read these commits: all, or those that are final."""
+        return as_arrow(self.frame(self.lowering(spark)), output_schema(self.planned))
+
+    def counted(self, spark: SparkSession) -> tuple[pa.Table, dict[str, int]]:
+        """The rows, and what became of every row that was read."""
+        tally = Tally()
+        frame = self.frame(self.lowering(spark, tally))
+        rows = as_arrow(frame, output_schema(self.planned))
+        return rows, tally.ledger(observed(frame._jdf.queryExecution()))
+
+    def late(self, spark: SparkSession) -> pa.Table:
+        """The rows that came too late, once per window they were late for, with how late they were.
+
+        Lateness is a predicate on the log: the rows are read, not remembered. Rows of several topics are told apart by
+        `_topic`; a column that only one of them has is NULL in the others.
+        """
+        lowering = self.lowering(spark)
+        lowering.view(self.planned.root)
+        found = [self._late(late) for late in lowering.late]
+        if not found:
+            return pa.table(
+                {"_watermark": pa.array([], pa.timestamp("us", "UTC")), "late_by": pa.array([], pa.duration("us"))}
+            )
+        whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), found)
+        return as_arrow(whole, None)
+
+    def frame(self, lowering: Lowering) -> DataFrame:
+        """The rows of the view as a DataFrame."""
+        rows = lowering.view(self.planned.root)
+        if self.planned.emit is Emit.FINAL and FINAL in rows.columns:
+            pace = pace_of(self.planned)
+            reached = F.lit(pace.reached(self.logs, self.upto))
+            rows = rows.where(F.col(FINAL) + interval(pace.settles) <= reached)
+        if KEEP in rows.columns:
+            rows = rows.where(F.col(KEEP))
+        return rows.select(*(F.col(f"`{column.name}`") for column in self.planned.columns))
+
+    def lowering(self, spark: SparkSession, tally: Tally | None = None) -> Lowering:
+        """How the view's stages are lowered over these commits."""
+        pace = pace_of(self.planned)
+
+        def scan(stage: Scan) -> DataFrame:
+            first = 1 + (self.after or {}).get(stage.relation, -1)
+            return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
+
+        return Lowering(scan, self.planned.view.grace, live=False, tally=tally)
+
+    def _late(self, late: Late) -> DataFrame:
+        shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]
+        by = (F.col(STAMP) - F.col(END) - interval(self.planned.view.grace)).alias("late_by")
+        topics = sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)})
+        topic = [F.lit(" and ".join(topics)).alias("_topic")] if len(self.planned.inputs) > 1 else []
+        return late.frame.select(*topic, *shown, F.col(STAMP).alias("_watermark"), by)
 
 
 def batch_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> pa.Table:
-    """The rows that the view has once its topics are read up to these commits: all, or those that are final."""
-    lowering = _lowering(spark, planned, logs, upto)
-    rows = lowering.view(planned.root)
-    if planned.emit is Emit.FINAL and END in rows.columns:
-        rows = rows.where(F.col(END) + interval(delay_of(planned)) <= F.lit(watermark_of(logs, upto)))
-    if KEEP in rows.columns:
-        rows = rows.where(F.col(KEEP))
-    return as_arrow(rows.select(*(F.col(f"`{column.name}`") for column in planned.columns)), output_schema(planned))
+    """The rows of a view over all commits up to these."""
+    return BatchView(planned, logs, upto).rows(spark)
 
 
 def late_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> pa.Table:
-    """The rows that came too late, once per window they were late for, with how late they were.
-
-    Lateness is a predicate on the log: the rows are read, not remembered.
-    """
-    lowering = replace(_lowering(spark, planned, logs, upto), late=True)
-    aggregate = next((stage for stage in planned.stages if isinstance(stage, Aggregate)), None)
-    rows = lowering.lower(planned.root if aggregate is None else aggregate.input)
-    if aggregate is not None:
-        end = F.col("window_end")
-    elif TIME in rows.columns:  # an event is taken once, as long as its copies can still be told
-        end = F.col(TIME)
-        rows = rows.where(lowering.admits(end))
-    else:
-        end, rows = F.col(STAMP), rows.limit(0)
-    shown = [F.col(f"`{name}`") for name in rows.columns if not name.startswith("__")]
-    late_by = (F.col(STAMP) - end - interval(planned.view.grace)).alias("late_by")
-    return as_arrow(rows.select(*shown, F.col(STAMP).alias("_watermark"), late_by), None)
-
-
-def watermark_of(logs: Logs, upto: Mapping[str, int]) -> datetime:
-    """What the view is final up to: the least watermark of its topics."""
-    return min(watermark_at(logs[topic], commit) for topic, commit in upto.items())
+    """The rows that came too late for a view, up to these commits."""
+    return BatchView(planned, logs, upto).late(spark)
 
 
 def as_arrow(rows: DataFrame, schema: pa.Schema | None) -> pa.Table:
     """The rows of a DataFrame as Arrow, in one chunk; cast to the declared types where they are given."""
     table = rows.toArrow().combine_chunks()
     return table if schema is None else table.cast(schema)
-
-
-def _lowering(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> Lowering:
-    return Lowering(
-        lambda scan: batch_scan(spark, logs[scan.relation], scan, 0, upto[scan.relation]),
-        planned.view.grace,
-        live=False,
-    )

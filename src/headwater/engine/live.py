@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.engine.batch import as_arrow, watermark_of
+from headwater.engine.batch import as_arrow
+from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.scan import live_scan
-from headwater.engine.view import delay_of, output_schema
+from headwater.engine.view import output_schema, pace_of
 from headwater.errors import HeadwaterError, ViewFailed
 from headwater.log import TopicLog
 from headwater.model import Emit
@@ -41,6 +43,22 @@ class Changes:
     deletes: pa.Table
     commits: Mapping[str, int]
     watermark: datetime
+    ledger: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One start of a query: its name, what it counts, and errors of ours, of which Spark passes on only the text."""
+
+    spark: SparkSession
+    name: str
+    tally: Tally
+    failures: list[HeadwaterError]
+
+    def ledger(self) -> dict[str, int]:
+        """What the batch that was executed last has counted."""
+        query = next(found for found in self.spark.streams.active if found.name == self.name)
+        return self.tally.ledger(observed(query._jsq.streamingQuery().lastExecution()))
 
 
 @dataclass(frozen=True)
@@ -59,46 +77,49 @@ class LiveView:
     def catch_up(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         """Read the topics up to their heads, as they are now, and return when every change was delivered."""
         failures: list[HeadwaterError] = []
+        tally, name = Tally(), f"{self.planned.name} {uuid4()}"
         try:
             query = (
-                self._rows(spark, options)
+                self._rows(spark, options, tally)
                 .writeStream.outputMode(_OUTPUT[self.planned.emit])
+                .queryName(name)
                 .option("checkpointLocation", str(self.checkpoint))
                 .trigger(availableNow=True)
-                .foreachBatch(lambda rows, number: self._write(rows, number, failures))
+                .foreachBatch(lambda rows, number: self._write(rows, number, _Run(spark, name, tally, failures)))
                 .start()
             )
             query.awaitTermination()
         except PySparkException as cause:
             raise (failures[0] if failures else self._failure(cause)) from cause
 
-    def _rows(self, spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
-        delay = delay_of(self.planned)
-        scans = {
-            scan: live_scan(spark, self.logs[scan.relation], scan, delay, name, dict(options))
+    def _rows(self, spark: SparkSession, options: Mapping[str, str], tally: Tally) -> DataFrame:
+        pace = pace_of(self.planned)
+        scans = iter(
+            live_scan(spark, self.logs[scan.relation], scan, pace, name, dict(options))
             for name, scan in self._sources().items()
-        }
-        return Lowering(scans.__getitem__, self.planned.view.grace, live=True).view(self.planned.root)
+        )
+        lowering = Lowering(lambda _: next(scans), self.planned.view.grace, live=True, tally=tally)
+        return lowering.view(self.planned.root)
 
     def _sources(self) -> dict[str, Scan]:
         """The scans by the names that Spark's checkpoint has for them; both belong to the version's plan."""
         return {f"s{number}": scan for number, scan in enumerate(self.planned.scans, 1)}
 
-    def _write(self, rows: DataFrame, number: int, failures: list[HeadwaterError]) -> None:
-        """Deliver one micro-batch. An error of ours is kept beside, because Spark passes on only its text."""
+    def _write(self, rows: DataFrame, number: int, run: _Run) -> None:
+        """Deliver one micro-batch."""
         names = [column.name for column in self.planned.columns]
         shown = rows.select(*(f"`{name}`" for name in [*names, *([KEEP] if KEEP in rows.columns else [])]))
         try:
             changed = as_arrow(shown, None)
-            self.deliver(self._changes(changed, number))
+            self.deliver(self._changes(changed, number, run.ledger()))
         except HeadwaterError as error:
-            failures.append(error)
+            run.failures.append(error)
             raise
         except PySparkException as cause:
-            failures.append(self._failure(cause))
+            run.failures.append(self._failure(cause))
             raise
 
-    def _changes(self, changed: pa.Table, number: int) -> Changes:
+    def _changes(self, changed: pa.Table, number: int, ledger: Mapping[str, int]) -> Changes:
         """What changed: rows to write, and those that a HAVING no longer shows; a final row was never shown before."""
         kept = changed[KEEP] if KEEP in changed.column_names else None
         upserts = changed if kept is None else changed.filter(kept)
@@ -110,7 +131,8 @@ class LiveView:
             upserts.select(schema.names).cast(schema),
             deletes.select(list(self.key)).cast(pa.schema([schema.field(name) for name in self.key])),
             commits,
-            watermark_of(self.logs, commits),
+            pace_of(self.planned).reached(self.logs, commits),
+            ledger,
         )
 
     def _commits(self, number: int) -> dict[str, int]:

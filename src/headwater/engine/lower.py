@@ -1,14 +1,17 @@
 """From stages to a DataFrame: one walk for streaming and for batch.
 
-Beside its own columns, every DataFrame carries what later stages need and no view shows: the stamp and the position up
-to the first aggregate, and behind it the end of the group (`END`) and whether a row is shown at all (`KEEP`), because a
-row that a HAVING drops must be deleted where it stood before.
+Beside its own columns, every DataFrame carries what later stages need and no view shows: `stamp.CARRIED` up to the
+first operator that keeps state, and behind it the instant from which a row is final (`FINAL`) and whether it is shown
+at all (`KEEP`), because a row that a HAVING drops must be deleted where it stood before.
+
+Rows *enter* an operator that keeps state in one way: those in time are let in, marked by the column that the state is
+evicted by, and each event once where its stream says what is unique. Those that came too late are set aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
 
@@ -16,56 +19,104 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.engine.aggregate import stable
-from headwater.engine.stamp import CARRIED, COMMIT, ID, ROW, TIME, barrier, in_time, interval, mark
-from headwater.engine.window import windows_of
+from headwater.engine.join import FINAL, MARK, Side, joined
+from headwater.engine.ledger import Fate, Rows, Tally
+from headwater.engine.stamp import (
+    CARRIED,
+    COMMIT,
+    END,
+    ID,
+    LAST,
+    POSITION,
+    ROW,
+    STAMP,
+    TIME,
+    barrier,
+    events,
+    in_time,
+    interval,
+    mark,
+)
+from headwater.engine.window import has_one, windows_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Session
-from headwater.plan.stages import Aggregate, Assign, Expand, Filter, Named, Project, Role, Scan, Stage, Union
+from headwater.plan.stages import (
+    Aggregate,
+    Assign,
+    Deduplicate,
+    Expand,
+    Expression,
+    Filter,
+    Join,
+    Named,
+    Project,
+    Role,
+    Scan,
+    Stage,
+    Union,
+)
+from headwater.plan.state import is_by_identity
 
-END, KEEP = "__end", "__keep"
-_SPANS, _SPAN, _AT, _SESSION = "__windows", "__span", "__at", "__session"
+KEEP = "__keep"
+_SPANS, _SPAN, _SESSION, _KEY = "__windows", "__span", "__session", "__key"
 _MILLISECOND = timedelta(milliseconds=1)
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
 
 @dataclass(frozen=True)
-class Lowering:
-    """How stages are lowered: where a scan's rows come from, the view's grace, and whether rows are a stream.
+class Late:
+    """Rows of a stage that came too late, with the end that they came too late for in `END`."""
 
-    `late` turns admission round: what comes out are the rows that came too late.
+    stage: Stage
+    frame: DataFrame
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """How stages are lowered: where a scan's rows come from, and the view's grace.
+
+    `live` rows are a stream, whose state must be evicted. `tally` counts rows where it is given. Rows that come too
+    late are gathered in `late`, as queries that nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
     grace: timedelta
     live: bool
-    late: bool = False
+    tally: Tally | None = None
+    late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def view(self, root: Stage) -> DataFrame:
         """The rows of a view, each event once where its stream says what is unique."""
         rows = self.lower(root)
-        if ID not in rows.columns:
-            return rows
-        admitted = rows.where(self.admits(F.col(TIME)))
-        return self._marked(admitted, root, mark(F.col(TIME), _AT)).dropDuplicates([ID, _AT])
+        if ID in rows.frame.columns:
+            windowed = END in rows.frame.columns
+            rows = rows if windowed else self._admit(rows, root, F.col(TIME))
+            rows = self._enter(rows, root, F.col(END if windowed else TIME))
+        elif self.tally is not None:
+            self.tally.use(rows)
+        return rows.frame
 
-    def lower(self, stage: Stage) -> DataFrame:
+    def lower(self, stage: Stage) -> Rows:
         """The stage's rows."""
         match stage:
             case Scan(kind="stream"):
-                return self.scan(stage)
+                return self._scan(stage)
             case Filter():
                 return self._filter(stage)
             case Project(input=below, expressions=named):
                 rows = self.lower(below)
-                return rows.select(*(_named(found) for found in named), *_carried(rows))
-            case Expand(input=below, generator=generator, outputs=outputs):
-                rows = self.lower(below)
-                return rows.select(*_columns(below), F.expr(generator.sql).alias(*outputs), *_carried(rows))
+                return rows.then(rows.frame.select(*(_named(found) for found in named), *_carried(rows.frame)))
+            case Expand():
+                return self._expand(stage)
             case Assign():
                 return self._assign(stage)
             case Union():
                 return self._union(stage)
+            case Deduplicate():
+                return self._deduplicate(stage)
+            case Join() if stage.as_of is None:
+                return self._join(stage)
             case Aggregate(window=Session()):
                 return self._session(stage)
             case Aggregate():
@@ -74,68 +125,146 @@ class Lowering:
                 what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
                 raise NotSupportedYet(
                     f"{what} can't be executed in this version",
-                    hint="Filters, projections, unions and windowed aggregates of streams can.",
+                    hint="Filters, projections, unions, joins and windowed aggregates of streams can.",
                     origin=stage.origin,
                 )
 
-    def _filter(self, stage: Filter) -> DataFrame:
-        """Drop rows; behind an aggregate they are not dropped but marked, so that the store can delete them."""
-        rows = self.lower(stage.input)
+    def _scan(self, stage: Scan) -> Rows:
+        frame = self.scan(stage)
+        if self.tally is None:
+            return Rows(frame)
+        rows = self.tally.enter(frame, f"in{len(self.tally.scans)}")
+        return rows.then(events(rows.frame)) if self.live else rows
+
+    def _filter(self, stage: Filter) -> Rows:
+        """Drop rows; behind an aggregate they are not dropped but marked, so that the store can delete them.
+
+        A condition that doesn't read the window is decided before a row is taken apart into its windows.
+        """
+        below = stage.input
+        if isinstance(below, Assign) and not set(stage.condition.reads) & set(_WINDOW_COLUMNS):
+            return self.lower(replace(below, input=replace(stage, input=below.input, columns=below.input.columns)))
+        rows = self.lower(below)
         true = F.coalesce(F.expr(stage.condition.sql), F.lit(False))
-        return rows.withColumn(KEEP, F.col(KEEP) & true) if KEEP in rows.columns else rows.where(true)
+        if KEEP in rows.frame.columns:
+            return rows.then(rows.frame.withColumn(KEEP, F.col(KEEP) & true))
+        return self._count(rows.then(rows.frame.where(true)), "filtered")
 
-    def _assign(self, stage: Assign) -> DataFrame:
-        """Each row once per window that admits it (or, if late rows are wanted, per window that doesn't)."""
+    def _expand(self, stage: Expand) -> Rows:
+        rows = self.lower(stage.input)
+        elements = F.expr(stage.generator.sql).alias(*stage.outputs)
+        return self._count(
+            rows.then(rows.frame.select(*_columns(stage.input), elements, *_carried(rows.frame))), "expanded"
+        )
+
+    def _assign(self, stage: Assign) -> Rows:
+        """Each row once per window that admits it."""
         at = F.col(f"`{stage.time}`") + interval(stage.shift)
-        rows = self.lower(stage.input).withColumn(_SPANS, windows_of(at, stage.window))
-        kept, carried = _columns(stage.input), _carried(rows)
-        spans = F.filter(_SPANS, lambda span: self.admits(span["end"]))
-        spread = rows.select(*kept, *carried, F.explode(spans).alias(_SPAN))
-        start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")
-        bounds = zip((start, end, end - interval(_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
-        return spread.select(*kept, *(column.alias(name) for column, name in bounds), *carried)
+        spans = windows_of(at, stage.window)
+        rows = replace(self.lower(stage.input), assigned=True)
+        if not has_one(stage.window):
+            return self._spread(rows, stage, spans)
+        rows = rows.then(_bounded(rows.frame, stage.input, spans.getItem(0)))
+        return self._admit(rows, stage, F.col(END))
 
-    def admits(self, end: Column) -> Column:
-        """Whether a row whose window ends there is taken."""
-        return ~in_time(end, self.grace) if self.late else in_time(end, self.grace)
+    def _spread(self, rows: Rows, stage: Assign, spans: Column) -> Rows:
+        """A row in several windows: each is admitted on its own, and one of them is the last."""
+        rows = rows.then(rows.frame.withColumn(_SPANS, spans))
+        if self.tally is not None and rows.passed:
+            rows = self.tally.spread(rows, _SPANS)
+        if STAMP not in rows.frame.columns:
+            return rows.then(_bounded(rows.frame, stage.input, F.explode(_SPANS)))
+        admitted = F.explode(F.filter(_SPANS, lambda span: in_time(span["end"], self.grace)))
+        too_late = F.explode(F.filter(_SPANS, lambda span: ~in_time(span["end"], self.grace)))
+        self._set_aside(stage, _bounded(rows.frame, stage.input, too_late))
+        frame = rows.frame.withColumn(LAST, F.element_at(_SPANS, -1)["end"])
+        frame = _bounded(frame, stage.input, admitted)
+        return rows.then(frame.withColumn(LAST, F.col(LAST) == F.col(END)))
 
-    def _union(self, stage: Union) -> DataFrame:
-        parts = []
-        for number, branch in enumerate(stage.branches):
-            rows = self.lower(branch)
-            if ID in rows.columns:  # an event is the same event only within a branch
-                rows = rows.withColumn(ID, F.concat(F.lit(f"{number}:"), F.col(ID)))
+    def _admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:
+        """The rows that are in time for their end; behind an operator that keeps state all are."""
+        if STAMP not in rows.frame.columns:
+            return rows.then(rows.frame.where(end.isNotNull()))
+        admitted = in_time(end, self.grace)
+        self._set_aside(stage, rows.frame.where(~admitted).withColumn(END, end))
+        return rows.then(rows.frame.where(admitted))
+
+    def _set_aside(self, stage: Stage, frame: DataFrame) -> None:
+        if not self.live:
+            self.late.append(Late(stage, frame))
+
+    def _union(self, stage: Union) -> Rows:
+        """The rows of all branches. An event is the same event only within a branch."""
+        parts = [self.lower(branch) for branch in stage.branches]
+        unique = any(ID in part.frame.columns for part in parts)
+        frames = []
+        for number, (part, branch) in enumerate(zip(parts, stage.branches, strict=True)):
+            frame = part.frame
+            if unique:
+                identity = [F.col(ID)] if ID in frame.columns else [F.col(COMMIT), F.lit(":"), F.col(ROW)]
+                frame = frame.withColumn(ID, F.concat(F.lit(f"{number}:"), *identity))
             pairs = zip(_columns(branch), stage.columns, strict=True)
-            parts.append(rows.select(*(column.alias(found.name) for column, found in pairs), *_carried(rows)))
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole.unionByName(part)
-        return whole
+            frames.append(frame.select(*(column.alias(found.name) for column, found in pairs), *_carried(frame)))
+        passed = tuple(name for part in parts for name in part.passed)
+        return Rows(_united(frames), passed, any(part.assigned for part in parts))
 
-    def _aggregate(self, stage: Aggregate) -> DataFrame:
-        rows = self.lower(stage.input)
-        position = _position(rows)
-        end = next(found for found in stage.input.columns if found.role is Role.WINDOW_END)
-        rows = self._marked(rows, stage.input, mark(F.col(f"`{end.name}`"), END))
-        if ID in rows.columns:
-            rows = rows.dropDuplicates([ID, TIME, END])
-        grouped = rows.groupBy(*(_named(key) for key in stage.keys), END)
-        return _finished(stage, grouped.agg(*_calls(stage, position)))
+    def _deduplicate(self, stage: Deduplicate) -> Rows:
+        """One row per key. Rows that are the same event are taken once when they enter: nothing is left to do."""
+        if is_by_identity(stage):
+            rows = self.lower(stage.input)
+            frame = rows.frame.withColumn(stage.rank, F.lit(1)) if stage.rank else rows.frame
+            return rows.then(frame)
+        rows = self._keyed(stage.input, stage.keys)
+        keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
+        frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
+        return Rows(frame.select(*_columns(stage), F.col(MARK).alias(END), POSITION))
 
-    def _session(self, stage: Aggregate) -> DataFrame:
-        rows = self.lower(stage.input)
-        position = _position(rows)
+    def _join(self, stage: Join) -> Rows:
+        times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
+        left, right = (self._side(side, time) for side, time in zip(stage.inputs, times, strict=True))
+        return Rows(joined(stage, left, right))
+
+    def _side(self, stage: Stage, time: str | None) -> Side:
+        """One side of a join: its rows, admitted by their time, or by the end of their window."""
+        rows = self.lower(stage)
+        if time is not None and END in rows.frame.columns:
+            raise NotSupportedYet(
+                "a join of windows within a bound in time can't be executed in this version",
+                hint="Join on window_start and window_end of the same window, or join before the windows.",
+                origin=stage.origin,
+            )
+        end = F.col(END) if time is None else F.col(f"`{time}`")
+        rows = self._enter(rows if time is None else self._admit(rows, stage, end), stage, end)
+        return Side(rows.frame, windowed=time is None)
+
+    def _aggregate(self, stage: Aggregate) -> Rows:
+        rows = self._keyed(stage.input, [key.expression for key in stage.keys])
+        grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys), MARK)
+        return Rows(_finished(stage, grouped.agg(*_calls(stage)), F.col(MARK)))
+
+    def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
+        """The rows of a stage as they enter an operator with these keys, one of which says when a group ends."""
+        rows = self.lower(below)
+        fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
+        timed = {found.role: found for found in fields if found.role is not None}
+        if Role.WINDOW_END in timed or Role.WINDOW_TIME in timed:
+            return self._enter(rows, below, F.col(END))
+        if (started := timed.get(Role.WINDOW_START)) is not None:
+            assert started.window is not None and not isinstance(started.window, Session)
+            return self._enter(rows, below, F.col(f"`{started.name}`") + interval(started.window.size))
+        at = F.col(f"`{next(iter(timed.values())).name}`")
+        return self._enter(self._admit(rows, below, at), below, at)
+
+    def _session(self, stage: Aggregate) -> Rows:
         assign = next(found for found in stage.input.walk() if isinstance(found, Assign))
         assert isinstance(assign.window, Session)
-        rows = self._marked(rows, stage.input, mark(F.col(f"`{assign.time}`"), _AT))
-        if ID in rows.columns:
-            rows = rows.dropDuplicates([ID, _AT])
+        rows = self.lower(stage.input)
+        rows = self._enter(rows, stage.input, F.col(END) - interval(assign.window.gap))
         gap = f"{assign.window.gap // timedelta(microseconds=1)} microseconds"
-        plain = [key for key in stage.keys if not _bound(stage, key)]
-        keys = (_named(key) for key in plain)
-        rows = rows.groupBy(*keys, F.session_window(_AT, gap).alias(_SESSION)).agg(*_calls(stage, position))
+        keys = (_named(key) for key in stage.keys if not _bound(stage, key))
+        frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
-        rows = barrier(rows, f"sessions{next(self._numbers)}")
+        frame = barrier(frame, "sessions", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
         bounds = {
             Role.WINDOW_START: start,
@@ -147,13 +276,30 @@ class Lowering:
             for key in stage.keys
         ]
         calls = (F.col(f"`{call.name}`") for call in stage.aggregates)
-        return _finished(stage, rows.select(*shown, *calls, end.alias(END)))
+        return Rows(_finished(stage, frame.select(*shown, *calls, _SESSION), end))
 
-    def _marked(self, rows: DataFrame, stage: Stage, marked: Column) -> DataFrame:
-        """The rows with the column that state is evicted by, the stamp gone, and the barrier that keeps it so."""
-        extra = (F.col(name) for name in (COMMIT, ROW, ID, TIME) if name in rows.columns)
-        chosen = rows.select(*_columns(stage), *extra, marked)
-        return barrier(chosen, f"used{next(self._numbers)}") if self.live else chosen
+    def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
+        """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
+        unique = [ID, TIME] if ID in rows.frame.columns else []
+        extra = [name for name in (*unique, LAST) if name in rows.frame.columns]
+        chosen = rows.frame.select(*_columns(stage), _position(rows.frame), *extra, mark(marked, MARK))
+        if rows.passed:
+            rows = self._count(rows.then(chosen), "late")
+        else:
+            rows = rows.then(barrier(chosen, f"marked{next(self._numbers)}", _every()) if self.live else chosen)
+        if unique:
+            rows = self._count(rows.then(rows.frame.dropDuplicates([*unique, MARK])), "duplicates")
+        if self.tally is not None:
+            self.tally.use(rows)
+        return rows
+
+    def _count(self, rows: Rows, fate: Fate) -> Rows:
+        """Count the rows, as long as each is still a row of the log."""
+        return self.tally.count(rows, fate) if self.tally is not None and rows.passed else rows
+
+
+def _every() -> Column:
+    return F.count(F.lit(1)).alias("__rows")
 
 
 def _columns(stage: Stage) -> list[Column]:
@@ -164,23 +310,48 @@ def _named(found: Named) -> Column:
     return F.expr(found.expression.sql).alias(found.name)
 
 
-def _carried(rows: DataFrame) -> list[Column]:
-    return [F.col(name) for name in (*CARRIED, END, KEEP) if name in rows.columns]
+def _carried(frame: DataFrame) -> list[Column]:
+    return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns]
 
 
-def _position(rows: DataFrame) -> str:
+def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
+    """The rows, each with the bounds of a window."""
+    carried = _carried(frame.drop(END))
+    frame = frame.select(*_columns(below), *carried, span.alias(_SPAN))
+    start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")
+    bounds = zip((start, end, end - interval(_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
+    return frame.select(*_columns(below), *(column.alias(name) for column, name in bounds), *carried, end.alias(END))
+
+
+def _united(frames: list[DataFrame]) -> DataFrame:
+    """One frame of all; what only some of them carry is filled in, or is of no use."""
+    several = any(LAST in frame.columns for frame in frames)
+    windowed = all(END in frame.columns for frame in frames)
+    whole: DataFrame | None = None
+    for frame in frames:
+        part = frame.withColumn(LAST, F.lit(True)) if several and LAST not in frame.columns else frame
+        part = part if windowed else part.drop(END)
+        whole = part if whole is None else whole.unionByName(part)
+    assert whole is not None
+    return whole
+
+
+def _position(frame: DataFrame) -> Column:
     """What orders rows totally. Which copy of a duplicate survives is arbitrary, so there it is what copies share."""
-    return f"struct({TIME}, {ID})" if ID in rows.columns else f"struct({COMMIT}, {ROW})"
+    if POSITION in frame.columns:
+        return F.col(POSITION)
+    names = (TIME, ID) if ID in frame.columns else (COMMIT, ROW)
+    return F.struct(*names).alias(POSITION)
 
 
-def _calls(stage: Aggregate, position: str) -> list[Column]:
-    calls = [F.expr(stable(call, position)).alias(call.name) for call in stage.aggregates]
-    return calls or [F.count(F.lit(1)).alias("__rows")]
+def _calls(stage: Aggregate) -> list[Column]:
+    calls = [F.expr(stable(call, POSITION)).alias(call.name) for call in stage.aggregates]
+    return calls or [_every()]
 
 
-def _finished(stage: Aggregate, rows: DataFrame) -> DataFrame:
+def _finished(stage: Aggregate, frame: DataFrame, final: Column) -> DataFrame:
     keep = F.lit(True) if stage.having is None else F.coalesce(F.expr(stage.having.sql), F.lit(False))
-    return rows.withColumn(KEEP, keep)
+    return frame.select(*_columns(stage), final.alias(FINAL), keep.alias(KEEP))
 
 
 def _bound(stage: Aggregate, key: Named) -> Role | None:

@@ -6,19 +6,19 @@ Both give the scan's columns and what is carried beside them (`stamp.CARRIED`), 
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.engine.source import NAME, LogSource, place_of, schema_ddl
 from headwater.engine.stamp import COMMIT, ID, ROW, STAMP, TIME, track
+from headwater.engine.view import Pace
 from headwater.log import TopicLog
 from headwater.plan.stages import Scan
 
 
 def live_scan(
-    spark: SparkSession, log: TopicLog, scan: Scan, delay: timedelta, name: str, options: dict[str, str]
+    spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, name: str, options: dict[str, str]
 ) -> DataFrame:
     """The topic as a stream, its watermark following the stamps less the delay. `name` is unique in the query."""
     spark.dataSource.register(LogSource)
@@ -26,31 +26,33 @@ def live_scan(
         spark.readStream.name(name)
         .format(NAME)
         .option("topic", place_of(log).spelled())
-        .option("columns", json.dumps(_columns(scan)))
+        .option("columns", json.dumps(_columns(scan, pace)))
         .options(**options)
         .load()
     )
-    return track(_named(source, scan), delay, f"in_{name}")
+    return track(_named(source, scan, pace), pace.delay)
 
 
-def batch_scan(spark: SparkSession, log: TopicLog, scan: Scan, first: int, last: int) -> DataFrame:
+def batch_scan(spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, first: int, last: int) -> DataFrame:
     """The rows of the commits from `first` to `last`, at once."""
-    columns = _columns(scan)
+    columns = _columns(scan, pace)
     schema = schema_ddl(log.topic, columns)
     files = [f"{log.storage.url}/{file.path}" for file in log.snapshot().between(first, last)]
     rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-    return _named(rows.where(F.col("_commit").between(first, last)), scan)
+    return _named(rows.where(F.col("_commit").between(first, last)), scan, pace)
 
 
-def _columns(scan: Scan) -> list[str]:
-    own = ["_commit", "_row", "_watermark", *(["_id"] if scan.unique else [])]
+def _columns(scan: Scan, pace: Pace) -> list[str]:
+    own = ["_commit", "_row", pace.stamp, *(["_id"] if scan.unique else [])]
     time = [scan.time] if scan.time else []
     return list(dict.fromkeys([*(found.name for found in scan.columns), *time, *own]))
 
 
-def _named(rows: DataFrame, scan: Scan) -> DataFrame:
-    carried = {STAMP: "_watermark", COMMIT: "_commit", ROW: "_row"}
-    if scan.unique and scan.time:
-        carried |= {ID: "_id", TIME: scan.time}
+def _named(rows: DataFrame, scan: Scan, pace: Pace) -> DataFrame:
+    carried = {STAMP: pace.stamp, COMMIT: "_commit", ROW: "_row"}
+    if scan.time:
+        carried[TIME] = scan.time
+    if scan.unique:
+        carried[ID] = "_id"
     shown = [F.col(f"`{found.name}`") for found in scan.columns]
     return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()))

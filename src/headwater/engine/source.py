@@ -1,9 +1,9 @@
 """The log as a Spark streaming source: `spark.readStream.format("headwater")`.
 
 An offset is (commit, tick). A batch holds the rows of some commits and ends with a *tick row*: NULL in every column but
-`_watermark`, which carries the watermark after the batch. When the head of the log is reached, and again after a start,
-one more batch delivers only the tick row, so that what is due closes without new data. Spark plans a batch in one
-Python process and reads it in others, as Arrow.
+`_watermark` and `_arrived_at`, which carry the watermark and the last arrival after the batch. When the head of the log
+is reached, and again after a start, one more batch delivers only the tick row, so that what is due closes without new
+data. Spark plans a batch in one Python process and reads it in others, as Arrow.
 
 Options: `topic` (a `Place`), `columns` (a JSON list), `max_rows` and `max_commits` (admission control), `cores`.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import pickle
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from headwater.log import TopicLog, open_storage
 from headwater.log.datafile import DataFile, columns_of
 from headwater.log.journal import microseconds
-from headwater.log.read import read_rows, watermark_at
+from headwater.log.read import arrived_at, read_rows, watermark_at
 from headwater.model import INSTANT, Topic, spell_type
 
 NAME = "headwater"
@@ -67,7 +67,7 @@ class Part(InputPartition):  # type: ignore[misc]  # pyspark ships no types
     files: tuple[DataFile, ...]
     first: int
     last: int
-    watermark: int | None
+    ticks: tuple[tuple[str, int], ...] = ()
 
 
 class LogSource(DataSource):  # type: ignore[misc]
@@ -127,20 +127,21 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # t
         log, first, last = self._opened(), start["commit"] + 1, end["commit"]
         files = log.snapshot().between(first, last) if last >= first else []
         shares = _share(files, self._cores)
-        tick = Part((), first, last, microseconds(watermark_at(log, last)))
-        return [*(Part(tuple(share), first, last, None) for share in shares), tick]
+        clocks = {"_watermark": watermark_at, "_arrived_at": arrived_at}
+        ticks = tuple((name, microseconds(clock(log, last))) for name, clock in clocks.items())
+        return [*(Part(tuple(share), first, last) for share in shares), Part((), first, last, ticks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Part)
-        if partition.watermark is not None:
-            yield self._tick_row(partition.watermark)
+        if partition.ticks:
+            yield self._tick_row(dict(partition.ticks))
             return
         rows = read_rows(self._opened(), list(partition.files), partition.first, partition.last, self._columns)
         yield from rows.cast(self._arrow()).combine_chunks().to_batches(max_chunksize=100_000)
 
-    def _tick_row(self, watermark: int) -> pa.RecordBatch:
+    def _tick_row(self, ticks: Mapping[str, int]) -> pa.RecordBatch:
         arrays = [
-            pa.array([watermark]).cast(INSTANT) if field.name == "_watermark" else pa.nulls(1, field.type)
+            pa.array([ticks[field.name]]).cast(INSTANT) if field.name in ticks else pa.nulls(1, field.type)
             for field in self._arrow()
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._arrow())

@@ -2,8 +2,8 @@
 
 Spark's own watermark follows the largest event time that it happens to have seen. Here it follows the rows' stamps:
 
-    track    Spark's watermark := stamp − delay, behind a barrier that no filter is pushed through
-    admit    a row is taken iff its end + grace > its own stamp: lateness is data, decided at the log's door
+    track    Spark's watermark := stamp − delay, then a barrier that no filter is pushed through
+    in_time  a row is taken iff its end + grace > its own stamp: lateness is data, decided at the log's door
     mark     the column that state is evicted by, behind a barrier again
 
 `tests/engine/test_stamp.py` fails if a Spark release changes what this rests on: push-down, eviction, late filtering.
@@ -19,24 +19,33 @@ from pyspark.sql import functions as F
 from headwater.model import spell_duration
 
 STAMP, COMMIT, ROW, ID, TIME = "__stamp", "__commit", "__row", "__id", "__time"
-CARRIED = (STAMP, COMMIT, ROW, ID, TIME)
-"""What travels beside a row up to the first aggregate: its stamp and position; its identity where that is declared."""
+END, LAST, POSITION = "__end", "__last", "__position"
+CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, POSITION)
+"""What travels beside a row up to the first operator that keeps state, as far as it is known.
+
+Its stamp and its place in the log; its identity, where the stream declares what is unique; the end of the window it is
+assigned to, and whether that is the last of its windows; behind a join, the places of both rows of a pair.
+"""
 _EVICTS = {"spark.watermarkDelayMs": 0}
 
 
-def track(rows: DataFrame, delay: timedelta, name: str) -> DataFrame:
-    """Let Spark's watermark follow the stamps, less a delay, and drop the tick rows once they have moved it.
-
-    `observe` is the barrier: without it Spark pushes filters below the watermark, and rows that a selective filter
-    drops no longer move it. `name` must be unique in the query; its counts are the ledger's `rows_in`.
-    """
-    tracked = rows.withWatermark(STAMP, spell_duration(delay))
-    return barrier(tracked, name, F.count(COMMIT).alias("rows_in")).where(F.col(COMMIT).isNotNull())
+def track(rows: DataFrame, delay: timedelta) -> DataFrame:
+    """Let Spark's watermark follow the stamps, less a delay. A `barrier` must come next, and then `events`."""
+    return rows.withWatermark(STAMP, spell_duration(delay))
 
 
 def barrier(rows: DataFrame, name: str, *counts: Column) -> DataFrame:
-    """Count rows as they pass; nothing is pushed through."""
-    return rows.observe(name, *(counts or (F.count(F.lit(1)).alias("rows"),)))
+    """Count rows as they pass, under a name that is unique in the query; nothing is pushed through.
+
+    Without it Spark pushes filters below the watermark, and rows that a selective filter drops no longer move it; and
+    it pushes semi joins below the column that their state is evicted by.
+    """
+    return rows.observe(name, *counts)
+
+
+def events(rows: DataFrame) -> DataFrame:
+    """The rows without the tick rows, which have moved the watermark and hold nothing else."""
+    return rows.where(F.col(COMMIT).isNotNull())
 
 
 def in_time(end: Column, grace: timedelta) -> Column:
@@ -51,6 +60,15 @@ def mark(column: Column, name: str) -> Column:
 
 def interval(duration: timedelta) -> Column:
     """A duration as Spark has it, exact to the microsecond."""
+    return F.expr(spell_interval(duration))
+
+
+def spell_interval(duration: timedelta) -> str:
+    """The same in SQL.
+
+    >>> spell_interval(timedelta(minutes=-1, microseconds=5))
+    "INTERVAL '-59.999995' SECOND"
+    """
     sign = "-" if duration < timedelta() else ""
     seconds, rest = divmod(abs(duration) // timedelta(microseconds=1), 1_000_000)
-    return F.expr(f"INTERVAL '{sign}{seconds}.{rest:06d}' SECOND")
+    return f"INTERVAL '{sign}{seconds}.{rest:06d}' SECOND"

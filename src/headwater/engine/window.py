@@ -38,6 +38,11 @@ def windows_of(at: Column, window: Window) -> Column:
             return F.array(_span(instant, instant + _micros(gap)))
 
 
+def has_one(window: Window) -> bool:
+    """Whether every instant is in one window of this kind."""
+    return isinstance(window, Tumble | Session)
+
+
 def _span(start: Column, end: Column) -> Column:
     return F.struct(F.timestamp_micros(start).alias("start"), F.timestamp_micros(end).alias("end"))
 

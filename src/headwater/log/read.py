@@ -7,7 +7,7 @@ log keeps of every file; rows come in the order of (`_commit`, `_row`), whatever
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headwater.errors import LogDamaged
+from headwater.log.clock import MILLISECOND
 from headwater.log.datafile import DataFile, columns_of
 from headwater.log.entry import Entry, Kind
 from headwater.log.journal import instant
@@ -209,11 +210,21 @@ def _empty(log: TopicLog, columns: Sequence[str] | None) -> pa.Table:
 
 def watermark_at(log: TopicLog, commit: int) -> datetime:
     """The watermark after a commit, from the newest entry up to it that has the clock; 1970 if it is kept no more."""
+    return instant(_clock_at(log, commit).get("watermark", 0))
+
+
+def arrived_at(log: TopicLog, commit: int) -> datetime:
+    """The last arrival up to a commit, in whole milliseconds like a watermark; nothing arrives earlier after it."""
+    return instant(_clock_at(log, commit).get("arrived", 0) // MILLISECOND * MILLISECOND)
+
+
+def _clock_at(log: TopicLog, commit: int) -> Mapping[str, Any]:
     for number in range(commit, log.entries.first() - 1, -1):
         entry = log.entries.read(number)
         if entry is not None and entry.note is not None:
-            return instant(entry.note["clock"]["watermark"])
-    return instant(0)
+            clock: Mapping[str, Any] = entry.note["clock"]
+            return clock
+    return {}
 
 
 def _damaged(log: TopicLog, file: DataFile, reason: str) -> LogDamaged:

@@ -1,0 +1,129 @@
+"""Joins: pairs of rows of two sides, whose state is evicted by the time of each.
+
+Spark reads off the condition of a join how long a row of one side can still find a partner. It is told so in columns
+of our own, the *marks*, and in whole milliseconds, as its watermark is: each side's mark is its time (or the end of its
+window), and the condition says how far apart two marks can be. What the author wrote stands beside it, in columns
+without a mark, and is exact.
+
+A pair comes out when its later row arrives. A row without a partner comes out once none can come any more: when the
+watermark has passed its mark + the farthest a partner can be after it, and one millisecond. `FINAL` says so in batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from sqlglot import exp
+
+from headwater.engine.stamp import END, POSITION, interval, spell_interval
+from headwater.plan.join import conjuncts_of
+from headwater.plan.stages import Join, TimeBound
+from headwater.sql import parse_expression, spell
+
+FINAL, MARK = "__final", "__mark"
+_KEY = "__join"
+_MILLISECOND = timedelta(milliseconds=1)
+_ALWAYS = "TIMESTAMP '1970-01-01 00:00:00'"
+_KINDS = {
+    "inner": "inner",
+    "left": "left_outer",
+    "right": "right_outer",
+    "full": "full_outer",
+    "semi": "left_semi",
+    "anti": "left_anti",
+}
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rows of one side: its columns, their position, and the mark; `windowed` if that is the end of a window."""
+
+    frame: DataFrame
+    windowed: bool
+
+
+def joined(stage: Join, left: Side, right: Side) -> DataFrame:
+    """The pairs, under the names that the stage gives them, with `POSITION`, and `END` and `FINAL` where known."""
+    one = _with_keys(left.frame, [pair[0].sql for pair in stage.equal]).alias("l")
+    other = _with_keys(right.frame, [pair[1].sql for pair in stage.equal]).alias("r")
+    pairs = one.join(other, F.expr(" AND ".join(_conditions(stage))), _KINDS[stage.kind])
+    sides = {"left": "l", "right": "r"}
+    shown = [
+        F.col(f"{sides[side]}.`{name}`").alias(found.name)
+        for (side, name), found in zip(stage.renames, stage.columns, strict=True)
+    ]
+    return pairs.select(*shown, *_carried(stage, left.windowed))
+
+
+def lag_of(bound: TimeBound | None) -> timedelta:
+    """How far the rows of an interval join lag behind the watermark: how long before it the time of one can be."""
+    if bound is None:
+        return timedelta()
+    lower, upper = _whole(bound)
+    return max(upper, -lower, -_MILLISECOND) + _MILLISECOND
+
+
+def _with_keys(frame: DataFrame, keys: list[str]) -> DataFrame:
+    return frame.withColumns({f"{_KEY}{number}": F.expr(key) for number, key in enumerate(keys)})
+
+
+def _conditions(stage: Join) -> list[str]:
+    keys = [f"l.{_KEY}{number} = r.{_KEY}{number}" for number in range(len(stage.equal))]
+    if stage.bound is None:
+        times = [f"l.{MARK} = r.{MARK}"]
+    else:
+        lower, upper = _whole(stage.bound)
+        times = [f"r.{MARK} >= l.{MARK} + {spell_interval(lower)}", f"r.{MARK} <= l.{MARK} + {spell_interval(upper)}"]
+    return [*keys, *times, *_residual(stage), *_both_known(stage)]
+
+
+def _residual(stage: Join) -> list[str]:
+    """The rest of the condition. Rows that a condition on one side alone refuses would come out unmatched at once, not
+    when that is final: it is written so that Spark can't tell that it is one.
+    """
+    found = []
+    for part in conjuncts_of(parse_expression(stage.residual.sql) if stage.residual else None):
+        sides = {column.table for column in part.find_all(exp.Column)}
+        other = "l" if sides == {"r"} else "r"
+        preserved = stage.kind == "full" or (stage.kind, other) in (("left", "r"), ("right", "l"))
+        found.append(f"({spell(part)}) OR {other}.{MARK} IS NULL" if len(sides) < 2 and preserved else spell(part))
+    return [f"({text})" for text in found]
+
+
+def _both_known(stage: Join) -> list[str]:
+    """NULL is equal to nothing. Spark's state knows keys by their bytes, and finds NULLs equal in a full join."""
+    if stage.kind != "full":
+        return []
+    known = [f"(l.{_KEY}{number} IS NOT NULL AND r.{_KEY}{number} IS NOT NULL)" for number in range(len(stage.equal))]
+    return [f"(l.{MARK} IS NULL OR r.{MARK} IS NULL OR ({' AND '.join(known)}))"] if known else []
+
+
+def _whole(bound: TimeBound) -> tuple[timedelta, timedelta]:
+    """The bounds in whole milliseconds, no narrower than they are."""
+    return bound.lower // _MILLISECOND * _MILLISECOND, -(-bound.upper // _MILLISECOND) * _MILLISECOND
+
+
+def _carried(stage: Join, windowed: bool) -> list[Column]:
+    """What travels beside the pairs."""
+    if stage.kind == "semi":
+        kept = [F.col(f"l.{POSITION}")]
+        return [*kept, F.col(f"l.{MARK}").alias(END)] if windowed else kept
+    kept = [F.struct(F.col(f"l.{POSITION}").alias("l"), F.col(f"r.{POSITION}").alias("r")).alias(POSITION)]
+    if windowed:
+        kept.append(F.expr(f"coalesce(l.{MARK}, r.{MARK})").alias(END))
+    if stage.kind != "inner":
+        kept.append(_final(stage).alias(FINAL))
+    return kept
+
+
+def _final(stage: Join) -> Column:
+    """From when a row is final: a pair at once, a row without a partner when none can come any more."""
+    left, right = F.col(f"l.{MARK}"), F.col(f"r.{MARK}")
+    if stage.bound is not None:
+        lower, upper = _whole(stage.bound)
+        left, right = left + interval(upper + _MILLISECOND), right + interval(_MILLISECOND - lower)
+    paired = F.col(f"l.{MARK}").isNotNull() & F.col(f"r.{MARK}").isNotNull()
+    return F.when(paired, F.expr(_ALWAYS)).otherwise(F.coalesce(left, right))

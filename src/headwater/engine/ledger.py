@@ -1,0 +1,140 @@
+"""The ledger: what became of every row that a view has read.
+
+Rows are counted where they pass, by Spark itself (`observe`), on their way from the log up to the first operator that
+keeps state. What one count has more than the next was lost between them, and every such place has a name, a *fate*:
+
+    filtered    a WHERE was not true of it
+    late        it came after the end of its window + grace
+    duplicates  a copy of it was there already
+    expanded    what an EXPLODE made of the rows beyond one for each (less than none, where it gave no element)
+    used        it reached the view
+
+A row in several windows has an *assignment* to each. Its own fate is that of its last window: a row is late once it is
+too late even for that one. Assignments are counted beside the rows, each on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headwater.engine.stamp import COMMIT, LAST, barrier
+
+Fate = Literal["filtered", "late", "duplicates", "expanded"]
+FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
+_ASSIGNED_FATES = ("filtered", "late", "duplicates")
+
+
+class Count(NamedTuple):
+    """How many rows passed, and how many assignments of rows to windows."""
+
+    rows: int
+    assignments: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A DataFrame and, up to the first operator that keeps state, the names of the counts that its rows last passed.
+
+    `assigned` says that each row stands for itself in one window.
+    """
+
+    frame: DataFrame
+    passed: tuple[str, ...] = ()
+    assigned: bool = False
+
+    def then(self, frame: DataFrame) -> Rows:
+        """What became of the rows, not counted again."""
+        return replace(self, frame=frame)
+
+
+@dataclass(frozen=True)
+class _Step:
+    name: str
+    below: tuple[str, ...]
+    fate: Fate | None
+    assigned: bool
+
+
+@dataclass
+class Tally:
+    """The counts of one query: which there are, and what the difference of two of them means."""
+
+    steps: list[_Step] = field(default_factory=list)
+    scans: list[str] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
+    assigned: bool = False
+
+    def enter(self, frame: DataFrame, name: str) -> Rows:
+        """Rows as they come from a log; tick rows, which have no position, are not counted."""
+        self.scans.append(name)
+        return Rows(barrier(frame, name, F.count(COMMIT).alias("rows")), (name,))
+
+    def count(self, rows: Rows, fate: Fate) -> Rows:
+        """Count the rows here; those that are missing since they were last counted have this fate.
+
+        Where nothing is counted any more, because state has been kept, this is only a barrier.
+        """
+        every = F.count(F.lit(1))
+        if LAST in rows.frame.columns:
+            return self._step(rows, fate, F.count_if(F.col(LAST)).alias("rows"), every.alias("assignments"))
+        return self._step(rows, fate, every.alias("rows"))
+
+    def spread(self, rows: Rows, windows: str) -> Rows:
+        """Count the rows and the windows that each is in, before it is taken apart into them."""
+        counts = F.count(F.lit(1)).alias("rows"), F.sum(F.size(windows)).alias("assignments")
+        return self._step(rows, None, *counts)
+
+    def _step(self, rows: Rows, fate: Fate | None, *counts: Column) -> Rows:
+        name = f"count{len(self.steps)}"
+        self.steps.append(_Step(name, rows.passed, fate, rows.assigned))
+        return replace(rows, frame=barrier(rows.frame, name, *counts), passed=(name,) if rows.passed else ())
+
+    def use(self, rows: Rows) -> None:
+        """The rows have reached the view."""
+        self.used.extend(rows.passed)
+        self.assigned = self.assigned or (rows.assigned and bool(rows.passed))
+
+    def ledger(self, counts: Mapping[str, Count]) -> dict[str, int]:
+        """The counts by fate, of rows and, where there are windows, of assignments."""
+        found = {"in": sum(counts[name].rows for name in self.scans), "used": self._sum(counts, self.used).rows}
+        found |= dict.fromkeys(FATES, 0)
+        if self.assigned:
+            found |= {f"assigned_{fate}": 0 for fate in _ASSIGNED_FATES}
+            found["assigned_used"] = self._sum(counts, self.used).assignments
+        for step in (step for step in self.steps if step.below and step.fate):
+            below, above = self._sum(counts, step.below), counts[step.name]
+            found[str(step.fate)] += (below.rows - above.rows) * (-1 if step.fate == "expanded" else 1)
+            if step.assigned and step.fate in _ASSIGNED_FATES:
+                found[f"assigned_{step.fate}"] += below.assignments - above.assignments
+        return found
+
+    @staticmethod
+    def _sum(counts: Mapping[str, Count], names: Iterable[str]) -> Count:
+        chosen = [counts[name] for name in names]
+        return Count(sum(count.rows for count in chosen), sum(count.assignments for count in chosen))
+
+
+def remainder(ledger: Mapping[str, int]) -> int:
+    """What the fates leave unexplained; anything but 0 means that rows were lost or doubled.
+
+    >>> remainder({"in": 10, "used": 7, "filtered": 2, "late": 1})
+    0
+    """
+    explained = sum(ledger.get(fate, 0) for fate in ("used", "filtered", "late", "duplicates"))
+    return ledger.get("in", 0) + ledger.get("expanded", 0) - explained
+
+
+def observed(execution: Any) -> dict[str, Count]:
+    """What the counts of an executed query saw. `execution` is Spark's own QueryExecution, behind the gateway."""
+    found, entries = {}, execution.observedMetrics().iterator()
+    while entries.hasNext():
+        entry = entries.next()
+        row = entry._2()
+        numbers = [0 if row.isNullAt(index) else int(row.getLong(index)) for index in range(row.size())]
+        found[str(entry._1())] = Count(numbers[0], numbers[-1])
+    return found
