@@ -6,14 +6,18 @@ with hw.open("shop") as project:
     project.append("orders", [{"id": "o-1", "at": "2026-01-05T09:00:00Z"}])
 """
 
-from headwater.declare import function, stream, table, view
-from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
-from headwater.log.read import Batch, Commit
-from headwater.log.reader import Reader
-from headwater.model import Bounded, Emit, Punctuated, Quantile
-from headwater.plan import Plan
-from headwater.project import Progress, Project, Receipt
-from headwater.project import open_project as open  # noqa: A004  # read as hw.open
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.declare import function, stream, table, view
+    from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
+    from headwater.log.read import Batch, Commit
+    from headwater.log.reader import Reader
+    from headwater.model import Bounded, Emit, Punctuated, Quantile
+    from headwater.plan import Plan
+    from headwater.project import Progress, Project, Receipt
+    from headwater.project import open_project as open  # noqa: A004  # read as hw.open
 
 __version__ = "0.1.0"
 
@@ -21,3 +25,28 @@ __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Emit", "Finding", "HeadwaterError", "Origin", "Plan", "Progress",
     "Project", "Punctuated", "Quantile", "Reader", "Receipt", "function", "open", "stream", "table", "view",
 ]  # fmt: skip
+
+_HOMES = {
+    "declare": ("function", "stream", "table", "view"),
+    "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
+    "log.read": ("Batch", "Commit"),
+    "log.reader": ("Reader",),
+    "model": ("Bounded", "Emit", "Punctuated", "Quantile"),
+    "plan": ("Plan",),
+    "project": ("Progress", "Project", "Receipt", "open"),
+}
+_RENAMED = {"open": "open_project"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: Spark's workers read logs and need none of them."""
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"headwater.{home}"), _RENAMED.get(name, name))
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
