@@ -5,13 +5,12 @@ Both give the scan's columns and what is carried beside them (`stamp.CARRIED`), 
 
 from __future__ import annotations
 
-import json
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.source import NAME, LogSource, place_of, schema_ddl
+from headwater.engine.source import schema_ddl
 from headwater.engine.stamp import COMMIT, ID, ROW, STAMP, TIME, track
+from headwater.engine.stream import read_stream
 from headwater.engine.view import Pace
 from headwater.log import TopicLog
 from headwater.plan.stages import Scan
@@ -21,15 +20,7 @@ def live_scan(
     spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, name: str, options: dict[str, str]
 ) -> DataFrame:
     """The topic as a stream, its watermark following the stamps less the delay. `name` is unique in the query."""
-    spark.dataSource.register(LogSource)
-    source = (
-        spark.readStream.name(name)
-        .format(NAME)
-        .option("topic", place_of(log).spelled())
-        .option("columns", json.dumps(_columns(scan, pace)))
-        .options(**options)
-        .load()
-    )
+    source = read_stream(spark, log, _columns(scan, pace), name, options)
     return track(_named(source, scan, pace), pace.delay)
 
 

@@ -88,6 +88,10 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
             hint=f"See {home / LOG_FILE}; check JAVA_HOME and the settings under [spark] in headwater.toml.",
         ) from cause
     session.sparkContext.setLogLevel("OFF")
-    for chatty in ("SQLQueryContextLogger", "py4j"):  # what went wrong is in the error that they would print as well
+    for chatty in (
+        "SQLQueryContextLogger",
+        "DataFrameQueryContextLogger",
+        "py4j",
+    ):  # what went wrong is in the error that they would print as well
         logging.getLogger(chatty).setLevel(logging.CRITICAL)
     return session

@@ -1,182 +1,192 @@
-"""The log as a Spark streaming source: `spark.readStream.format("headwater")`.
+"""The log as a stream of commits: where a batch ends, and what is in it.
 
-An offset is (commit, tick). A batch holds the rows of some commits and ends with a *tick row*: NULL in every column but
-`_watermark` and `_arrived_at`, which carry the watermark and the last arrival after the batch. When the head of the log
-is reached, and again after a start, one more batch delivers only the tick row, so that what is due closes without new
-data. Spark plans a batch in one Python process and reads it in others, as Arrow.
+An offset is (commit, tick). A batch holds the rows of some commits, always whole ones, and ends with a *tick row*: NULL
+in every column but `_watermark` and `_arrived_at`, which carry the watermark and the last arrival after the batch. When
+the head of the log is reached, and again after a start, one more batch delivers only the tick row, so that what is due
+closes without new data.
 
-Options: `topic` (a `Place`), `columns` (a JSON list), `max_rows` and `max_commits` (admission control), `cores`.
+How much a batch may hold is decided here (`Limits`); who reads it elsewhere: Spark itself (`engine.direct`) where it
+reaches the files, else workers in Python (`engine.workers`). Both plan by the same `LogStream`, and their offsets are
+the same, so that a checkpoint of one can be gone on from by the other.
 """
 
 from __future__ import annotations
 
-import json
-import pickle
-from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+import pyarrow.parquet as pq
 
-from headwater.log import TopicLog, open_storage
+from headwater.errors import ArgumentRefused
+from headwater.log import TopicLog
 from headwater.log.datafile import DataFile, columns_of
 from headwater.log.journal import microseconds
-from headwater.log.read import arrived_at, read_rows, watermark_at
+from headwater.log.read import arrived_at, watermark_at
 from headwater.model import INSTANT, Topic, spell_type
 
-NAME = "headwater"
-MAX_ROWS = 2_000_000
 Offset = dict[str, int]
+START: Offset = {"commit": 0, "tick": 0}
+UNLIMITED = 2**62
+_CLOCKS = {"_watermark": watermark_at, "_arrived_at": arrived_at}
 
 
 @dataclass(frozen=True)
-class Place:
-    """A topic and where its log is: all that a worker needs to read it."""
+class Limits:
+    """How much of the log one batch may hold. A batch has at least one commit, and ends where a file of the log does.
 
-    topic: Topic
-    url: str
-    options: tuple[tuple[str, str], ...]
+    `max_rows` and `max_bytes` are compared with what the log knows of its files: the bytes are those of the columns
+    that are read, as they are on the disk.
+    """
 
-    def open(self) -> TopicLog:
-        """The log."""
-        return TopicLog(self.topic, open_storage(self.url, dict(self.options)))
+    max_rows: int = 2_000_000
+    max_bytes: int = 128 * 1024 * 1024
+    max_commits: int = UNLIMITED
 
-    def spelled(self) -> str:
-        """The place as an option of the source."""
-        return b64encode(pickle.dumps(self)).decode()
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Limits:
+        """The limits among the options of a stream.
 
-
-def place_of(log: TopicLog) -> Place:
-    """Where a log is."""
-    return Place(log.topic, log.storage.url, tuple(log.storage.options.items()))
-
-
-def schema_ddl(topic: Topic, columns: Sequence[str]) -> str:
-    """The columns as Spark declares them; every one may be NULL, because tick rows are."""
-    schema = columns_of(topic)
-    return ", ".join(f"`{name}` {spell_type(schema.field(name).type)}" for name in columns)
+        >>> Limits.of({"max_rows": "1000"}).max_rows
+        1000
+        """
+        names = [field.name for field in fields(cls)]
+        return replace(cls(), **{name: _number(name, options[name]) for name in names if name in options})
 
 
-@dataclass
-class Part(InputPartition):  # type: ignore[misc]  # pyspark ships no types
-    """Some files of a batch, or its tick row."""
+OPTIONS = tuple(field.name for field in fields(Limits))
+"""What may be said about a stream when it is started."""
+
+
+def _number(name: str, value: str) -> int:
+    if not value.isdecimal() or int(value) < 1:
+        raise ArgumentRefused(
+            f'"{value}" is no {name}',
+            detail="It is the most that one micro-batch may hold.",
+            hint="Give a whole number, 1 or more.",
+        )
+    return int(value)
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    """Refuse options that a stream doesn't have, and values that they can't have."""
+    Limits.of(options)
+    unknown = next((name for name in options if name not in OPTIONS), None)
+    if unknown is not None:
+        raise ArgumentRefused(
+            f'a stream has no option "{unknown}"', hint=f"Its options are {', '.join(OPTIONS)}.", option=unknown
+        )
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What one batch reads: the rows of these files that are of the commits from `first` to `last`, and a tick row.
+
+    `ticks` has the columns of the tick row that are not NULL, in microseconds.
+    """
 
     files: tuple[DataFile, ...]
     first: int
     last: int
-    ticks: tuple[tuple[str, int], ...] = ()
+    ticks: Mapping[str, int]
+
+    def is_whole(self, file: DataFile) -> bool:
+        """Whether every row of a file belongs to it."""
+        return self.first <= file.commits[0] and file.commits[1] <= self.last
 
 
-class LogSource(DataSource):  # type: ignore[misc]
-    """The data source that Spark is told about."""
+class LogStream:
+    """Plans the batches of one query that reads a topic. Not thread-safe: Spark asks from one thread."""
 
-    @classmethod
-    def name(cls) -> str:
-        return NAME
-
-    def schema(self) -> str:
-        place = _place(self.options)
-        return schema_ddl(place.topic, _columns(self.options))
-
-    def streamReader(self, schema: Any) -> LogStreamReader:  # noqa: N802, ARG002
-        return LogStreamReader(self.options)
-
-
-class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Plans batches (one object per query, in a process of its own) and reads their parts (anywhere)."""
-
-    def __init__(self, options: Any) -> None:
-        self._place = _place(options)
-        self._columns = _columns(options)
-        self._max_rows = int(options.get("max_rows", MAX_ROWS))
-        self._max_commits = int(options.get("max_commits", 2**62))
-        self._cores = int(options.get("cores", 2))
-        self._log: TopicLog | None = None
+    def __init__(self, log: TopicLog, columns: Sequence[str], limits: Limits) -> None:
+        self.log = log
+        self.columns = list(columns)
+        self._limits = limits
         self._target: int | None = None
         self._began: Offset | None = None
+        self._part_read: float | None = None
 
-    def initialOffset(self) -> Offset:  # noqa: N802
-        return {"commit": 0, "tick": 0}
+    def stop_at_head(self) -> None:
+        """Go no further than the head is now."""
+        self._target = self._head()
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._target = max(self._opened().head, 0)
-
-    def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802, ARG002
+    def latest(self, start: Offset) -> Offset:
+        """Where the batch that begins behind an offset ends; the same offset if there is nothing to deliver."""
         self._began = self._began or start
-        head = max(self._opened().head, 0) if self._target is None else self._target
+        head = self._head() if self._target is None else self._target
         if start["commit"] < head:
             return {"commit": self._admit(start["commit"], head), "tick": 0}
         if start["tick"] == 0 or start == self._began:
             return {"commit": start["commit"], "tick": start["tick"] + 1}
         return start
 
+    def portion(self, start: Offset, end: Offset) -> Portion:
+        """What the batch between two offsets reads. The same ones give the same rows, whatever became of the files."""
+        first, last = start["commit"] + 1, end["commit"]
+        files = self.log.snapshot().between(first, last) if first <= last else []
+        ticks = {name: microseconds(clock(self.log, last)) for name, clock in _CLOCKS.items()}
+        return Portion(tuple(files), first, last, ticks)
+
+    def _head(self) -> int:
+        return max(self.log.head, 0)
+
     def _admit(self, after: int, head: int) -> int:
-        """How far the next batch goes: by commits, and by rows as far as the files tell."""
-        head = min(head, after + self._max_commits)
-        rows = 0
-        for file in self._opened().snapshot().between(after + 1, head):
-            if rows and rows + file.rows > self._max_rows and file.commits[0] > after + 1:
-                return min(head, file.commits[0] - 1)
-            rows += file.rows
+        """The last commit of the batch behind a commit: before the first file that would be too much."""
+        head = min(head, after + self._limits.max_commits)
+        rows, size = 0.0, 0.0
+        for file in self.log.snapshot().between(after + 1, head):
+            new = _part(file, after + 1)
+            rows, size = rows + file.rows * new, size + file.size * new * self._read_of(file)
+            too_much = rows > self._limits.max_rows or size > self._limits.max_bytes
+            if too_much and file.commits[0] > after + 1:
+                return file.commits[0] - 1
         return head
 
-    def partitions(self, start: Offset, end: Offset) -> Sequence[Part]:
-        log, first, last = self._opened(), start["commit"] + 1, end["commit"]
-        files = log.snapshot().between(first, last) if last >= first else []
-        shares = _share(files, self._cores)
-        clocks = {"_watermark": watermark_at, "_arrived_at": arrived_at}
-        ticks = tuple((name, microseconds(clock(log, last))) for name, clock in clocks.items())
-        return [*(Part(tuple(share), first, last) for share in shares), Part((), first, last, ticks)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        if partition.ticks:
-            yield self._tick_row(dict(partition.ticks))
-            return
-        rows = read_rows(self._opened(), list(partition.files), partition.first, partition.last, self._columns)
-        yield from rows.cast(self._arrow()).combine_chunks().to_batches(max_chunksize=100_000)
-
-    def _tick_row(self, ticks: Mapping[str, int]) -> pa.RecordBatch:
-        arrays = [
-            pa.array([ticks[field.name]]).cast(INSTANT) if field.name in ticks else pa.nulls(1, field.type)
-            for field in self._arrow()
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self._arrow())
-
-    def _arrow(self) -> pa.Schema:
-        schema = columns_of(self._place.topic)
-        return pa.schema([schema.field(name).with_nullable(True) for name in self._columns])
-
-    def _opened(self) -> TopicLog:
-        if self._log is None:
-            self._log = self._place.open()
-        return self._log
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_log": None}
+    def _read_of(self, file: DataFile) -> float:
+        """Which part of a file's bytes the columns are that are read; one file speaks for all."""
+        if self._part_read is None:
+            self._part_read = _part_read(self.log, file, set(self.columns))
+        return self._part_read
 
 
-def _share(files: list[DataFile], cores: int) -> list[list[DataFile]]:
-    """Files in as many groups of about equal rows as there are cores: a task per small file costs more than reading."""
-    if not files:
-        return []
-    target = max(1, sum(file.rows for file in files) // cores)
-    shares: list[list[DataFile]] = [[]]
-    for file in files:
-        if sum(found.rows for found in shares[-1]) >= target and len(shares) < cores:
-            shares.append([])
-        shares[-1].append(file)
-    return shares
+def _part(file: DataFile, first: int) -> float:
+    """Which part of a file is of the commit `first` and later ones, if its commits are of one size."""
+    least, greatest = file.commits
+    return min(1.0, (greatest - first + 1) / (greatest - least + 1))
 
 
-def _place(options: Any) -> Place:
-    place = pickle.loads(b64decode(options["topic"]))  # noqa: S301  # our own words, from our own driver
-    assert isinstance(place, Place)
-    return place
+def _part_read(log: TopicLog, file: DataFile, columns: set[str]) -> float:
+    try:
+        with log.storage.open(file.path, file.size) as opened, pq.ParquetFile(opened) as parquet:
+            sizes = [_sizes(parquet.metadata.row_group(0))] if parquet.metadata.num_row_groups else []
+    except (OSError, pa.ArrowInvalid):  # whoever reads the file says what is wrong with it
+        return 1.0
+    every = sum(size for found in sizes for _, size in found)
+    return sum(size for found in sizes for name, size in found if name in columns) / every if every else 1.0
 
 
-def _columns(options: Any) -> list[str]:
-    return [str(name) for name in json.loads(options["columns"])]
+def _sizes(group: Any) -> list[tuple[str, int]]:
+    """The bytes of each column of a row group; a nested column has several."""
+    chunks = (group.column(number) for number in range(group.num_columns))
+    return [(chunk.path_in_schema.partition(".")[0], chunk.total_compressed_size) for chunk in chunks]
+
+
+def arrow_schema(topic: Topic, columns: Sequence[str]) -> pa.Schema:
+    """The columns as Arrow; every one may be NULL, because tick rows are."""
+    schema = columns_of(topic)
+    return pa.schema([schema.field(name).with_nullable(True) for name in columns])
+
+
+def schema_ddl(topic: Topic, columns: Sequence[str]) -> str:
+    """The same as Spark declares it."""
+    return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in arrow_schema(topic, columns))
+
+
+def tick_row(schema: pa.Schema, ticks: Mapping[str, int]) -> pa.RecordBatch:
+    """The tick row, in these columns."""
+    arrays = [
+        pa.array([ticks[field.name]]).cast(INSTANT) if field.name in ticks else pa.nulls(1, field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,157 @@
+"""Reading a stream with Python workers: `spark.readStream.format("headwater")`.
+
+It needs nothing of Spark's own to reach the files, so it works wherever the log can be: an object store for which the
+JVM has no file system, too. Spark plans a batch in one Python process and reads it in others, as Arrow; each of them
+has to start, and every row goes from one process to the other. Where that isn't needed, `engine.direct` is faster.
+
+Options: `topic` (a `Place`), `columns` (a JSON list), `cores`, and the limits of `engine.source`.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+from headwater.engine.source import START, Limits, LogStream, Offset, arrow_schema, schema_ddl, tick_row
+from headwater.log import TopicLog, open_storage
+from headwater.log.datafile import DataFile
+from headwater.log.read import read_rows
+from headwater.model import Topic
+
+NAME = "headwater"
+CHUNK = 100_000
+"""The most rows that are handed to Spark at once."""
+
+
+def read_with_workers(
+    spark: SparkSession, log: TopicLog, columns: Sequence[str], name: str, options: Mapping[str, str]
+) -> DataFrame:
+    """The topic as a stream under a name that is unique in the query."""
+    spark.dataSource.register(LogSource)
+    return (
+        spark.readStream.name(name)
+        .format(NAME)
+        .option("topic", _spelled(Place(log.topic, log.storage.url, tuple(log.storage.options.items()))))
+        .option("columns", json.dumps(list(columns)))
+        .option("cores", str(spark.sparkContext.defaultParallelism))
+        .options(**options)
+        .load()
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """A topic and where its log is: all that a worker needs to read it."""
+
+    topic: Topic
+    url: str
+    options: tuple[tuple[str, str], ...]
+
+    def open(self) -> TopicLog:
+        """The log."""
+        return TopicLog(self.topic, open_storage(self.url, dict(self.options)))
+
+
+@dataclass
+class Part(InputPartition):  # type: ignore[misc]  # pyspark ships no types
+    """Some files of a batch, or its tick row."""
+
+    files: tuple[DataFile, ...]
+    first: int
+    last: int
+    ticks: tuple[tuple[str, int], ...] = ()
+
+
+class LogSource(DataSource):  # type: ignore[misc]
+    """The data source that Spark is told about."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return schema_ddl(_place(self.options).topic, _columns(self.options))
+
+    def streamReader(self, schema: Any) -> LogStreamReader:  # noqa: N802, ARG002
+        return LogStreamReader(self.options)
+
+
+class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Plans batches (one object per query, in a process of its own) and reads their parts (anywhere)."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._place = _place(options)
+        self._columns = _columns(options)
+        self._limits = Limits.of(options)
+        self._cores = int(options["cores"])
+        self._opened: LogStream | None = None
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        return START
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._stream().stop_at_head()
+
+    def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802, ARG002
+        return self._stream().latest(start)
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[Part]:
+        portion = self._stream().portion(start, end)
+        parts = [Part(tuple(files), portion.first, portion.last) for files in share(portion.files, self._cores)]
+        return [*parts, Part((), portion.first, portion.last, tuple(portion.ticks.items()))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        schema = arrow_schema(self._place.topic, self._columns)
+        if partition.ticks:
+            yield tick_row(schema, dict(partition.ticks))
+            return
+        log = self._stream().log
+        rows = read_rows(log, list(partition.files), partition.first, partition.last, self._columns)
+        yield from rows.cast(schema).combine_chunks().to_batches(max_chunksize=CHUNK)
+
+    def _stream(self) -> LogStream:
+        if self._opened is None:
+            self._opened = LogStream(self._place.open(), self._columns, self._limits)
+        return self._opened
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_opened": None}
+
+
+def share(files: Sequence[DataFile], cores: int) -> list[list[DataFile]]:
+    """Files in as many groups of about equal rows as there are cores: a task per small file costs more than reading."""
+    if not files:
+        return []
+    target = max(1, sum(file.rows for file in files) // cores)
+    shares: list[list[DataFile]] = [[]]
+    rows = 0
+    for file in files:
+        if rows >= target * len(shares) and len(shares) < cores:
+            shares.append([])
+        shares[-1].append(file)
+        rows += file.rows
+    return shares
+
+
+def _spelled(place: Place) -> str:
+    return b64encode(pickle.dumps(place)).decode()
+
+
+def _place(options: Mapping[str, str]) -> Place:
+    place = pickle.loads(b64decode(options["topic"]))  # noqa: S301  # our own words, from our own driver
+    assert isinstance(place, Place)
+    return place
+
+
+def _columns(options: Mapping[str, str]) -> list[str]:
+    return [str(name) for name in json.loads(options["columns"])]
