@@ -6,8 +6,11 @@ the least position, a list is sorted by position, a set by value: the same value
 
 from __future__ import annotations
 
+import pyarrow as pa
 from sqlglot import exp
 
+from headwater.errors import NotSupportedYet
+from headwater.model import spell_type
 from headwater.plan.functions import Stability
 from headwater.plan.stages import Call
 from headwater.sql import parse_expression, spell
@@ -16,6 +19,7 @@ _FIRST = {"first", "first_value", "any_value", "min_by"}
 _LAST = {"last", "last_value", "max_by"}
 _LISTS = {"collect_list", "array_agg"}
 _JOINED = {"listagg", "string_agg"}
+_IDEMPOTENT = {"min", "max", "bool_and", "bool_or", "every", "some", "any", "bit_and", "bit_or"}
 
 
 def stable(call: Call, position: str) -> str:
@@ -31,8 +35,10 @@ def stable(call: Call, position: str) -> str:
 def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str | None:
     name = call.function.lower()
     arguments, ignores_nulls = _arguments(tree)
-    if isinstance(found := _inner(tree), exp.Distinct):
-        return _distinct(name, [spell(value) for value in found.expressions], condition)
+    found = next((part for part in tree.iter_expressions() if isinstance(part, exp.Distinct)), None)
+    if found is not None:
+        rest = [part for part in tree.iter_expressions() if part is not found]
+        return _distinct(call, [spell(part) for part in [*found.expressions, *rest]], condition)
     if name in _FIRST | _LAST:
         function = "min_by" if name in _FIRST else "max_by"
         return _by_position(function, name, arguments, position, condition, ignores_nulls)
@@ -64,10 +70,38 @@ def _by_position(
     return f"{function}({value}, {position}){condition}"
 
 
-def _distinct(name: str, values: list[str], condition: str) -> str | None:
+def _distinct(call: Call, values: list[str], condition: str) -> str:
+    """An aggregate of distinct values, which Spark's streaming hasn't, as one of the set of them."""
+    name, value = call.function.lower(), values[0]
+    values_set = f"array_sort(collect_set({value}){condition})"
+    if name == "count":
+        return _count_distinct(values, condition)
+    if name in _IDEMPOTENT:
+        return f"{name}({value}){condition}"
+    if name in _LISTS or name == "collect_set":
+        return values_set
+    if name in _JOINED:
+        texts = f"transform({values_set}, x -> CAST(x AS STRING))"
+        separator = values[1] if len(values) > 1 else "''"
+        return f"CASE WHEN count({value}){condition} > 0 THEN array_join({texts}, {separator}) END"
+    if name == "sum":
+        return _folded(values_set, spell_type(call.expression.type))
+    if name in ("avg", "mean") and pa.types.is_float64(call.expression.type):
+        return f"{_folded(values_set, 'DOUBLE')} / size({values_set})"
+    raise NotSupportedYet(
+        f"{name}(DISTINCT …) can't be executed in this version",
+        hint="count, sum, avg of numbers that are not decimals, min, max, lists and listagg can be DISTINCT.",
+    )
+
+
+def _folded(values: str, spelled: str) -> str:
+    """The sum of an array, exact in its type, NULL if it is empty; an overflow is an error."""
+    total = f"aggregate({values}, CAST(0 AS {spelled}), (total, x) -> CAST(total + x AS {spelled}))"
+    return f"(CASE WHEN size({values}) > 0 THEN {total} END)"
+
+
+def _count_distinct(values: list[str], condition: str) -> str:
     """The number of distinct values; of several together, those without a NULL among them."""
-    if name != "count":
-        return None
     one = values[0] if len(values) == 1 else f"struct({', '.join(values)})"
     nulls = " OR ".join(f"({value}) IS NULL" for value in values)
     known = f"collect_set({one})" if len(values) == 1 else f"collect_set(if({nulls}, NULL, {one}))"
@@ -83,10 +117,6 @@ def _sorted(value: str, position: str, condition: str) -> str:
 def _where(value: str, condition: str) -> str:
     own = f"({value}) IS NOT NULL"
     return f"{own} AND ({condition.removeprefix(' FILTER (WHERE ').removesuffix(')')})" if condition else own
-
-
-def _inner(tree: exp.Expr) -> exp.Expr | None:
-    return tree.this if isinstance(tree.this, exp.Expr) else None
 
 
 def _arguments(tree: exp.Expr) -> tuple[list[str], bool]:

@@ -25,6 +25,8 @@ from pyspark.sql import functions as F
 from headwater.engine.stamp import COMMIT, LAST, barrier
 
 Fate = Literal["filtered", "late", "duplicates", "expanded"]
+LOGGED = "logged"
+"""How many rows the log says there were, which is known without any query."""
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
 _ASSIGNED_FATES = ("filtered", "late", "duplicates")
 
@@ -101,13 +103,13 @@ class Tally:
 
     def ledger(self, counts: Mapping[str, Count]) -> dict[str, int]:
         """The counts by fate, of rows and, where there are windows, of assignments."""
-        found = {"in": sum(counts[name].rows for name in self.scans), "used": self._sum(counts, self.used).rows}
+        found = {"in": self._sum(counts, self.scans).rows, "used": self._sum(counts, self.used).rows}
         found |= dict.fromkeys(FATES, 0)
         if self.assigned:
             found |= {f"assigned_{fate}": 0 for fate in _ASSIGNED_FATES}
             found["assigned_used"] = self._sum(counts, self.used).assignments
         for step in (step for step in self.steps if step.below and step.fate):
-            below, above = self._sum(counts, step.below), counts[step.name]
+            below, above = self._sum(counts, step.below), self._sum(counts, [step.name])
             found[str(step.fate)] += (below.rows - above.rows) * (-1 if step.fate == "expanded" else 1)
             if step.assigned and step.fate in _ASSIGNED_FATES:
                 found[f"assigned_{step.fate}"] += below.assignments - above.assignments
@@ -115,18 +117,8 @@ class Tally:
 
     @staticmethod
     def _sum(counts: Mapping[str, Count], names: Iterable[str]) -> Count:
-        chosen = [counts[name] for name in names]
+        chosen = [counts.get(name, Count(0, 0)) for name in names]  # of an empty log Spark counts nothing
         return Count(sum(count.rows for count in chosen), sum(count.assignments for count in chosen))
-
-
-def remainder(ledger: Mapping[str, int]) -> int:
-    """What the fates leave unexplained; anything but 0 means that rows were lost or doubled.
-
-    >>> remainder({"in": 10, "used": 7, "filtered": 2, "late": 1})
-    0
-    """
-    explained = sum(ledger.get(fate, 0) for fate in ("used", "filtered", "late", "duplicates"))
-    return ledger.get("in", 0) + ledger.get("expanded", 0) - explained
 
 
 def observed(execution: Any) -> dict[str, Count]:

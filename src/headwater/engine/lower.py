@@ -261,7 +261,8 @@ class Lowering:
         rows = self.lower(stage.input)
         rows = self._enter(rows, stage.input, F.col(END) - interval(assign.window.gap))
         gap = f"{assign.window.gap // timedelta(microseconds=1)} microseconds"
-        keys = (_named(key) for key in stage.keys if not _bound(stage, key))
+        keys = [_named(key) for key in stage.keys if not _bound(stage, key)]
+        keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
         frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
         frame = barrier(frame, "sessions", _every())

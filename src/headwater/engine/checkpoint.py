@@ -1,0 +1,129 @@
+"""Spark's checkpoint of a live view: what it says, and whether it can be gone on from.
+
+Spark numbers micro-batches. Before batch N runs it writes `offsets/N`, where each source is read up to; when N has
+succeeded it writes `commits/N`. Between the two, `state/` is written. The rows of N are in the view's store before
+`commits/N` exists, so that a store is never behind: it is as far as the checkpoint, or one batch ahead.
+
+A *lowering* is the way in which stages become Spark's operators. State that one lowering has left can't be gone on from
+by another, so its number stands in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.plan import PlannedView
+from headwater.plan.stages import Scan
+
+LOWERING = 1
+"""Raised whenever `engine.lower` gives other operators, or other columns in state, for a plan that it gave before."""
+_MARK = "lowering"
+
+
+class Unreadable(ValueError):
+    """A file of a checkpoint doesn't hold what Spark writes there."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The folder of a checkpoint, and the sources that its query reads, by the names that Spark has for them."""
+
+    folder: Path
+    sources: Mapping[str, Scan]
+
+    @classmethod
+    def of(cls, planned: PlannedView, folder: Path) -> Checkpoint:
+        """The checkpoint of a view. The names of its sources belong to the plan."""
+        return cls(folder, {f"s{number}": scan for number, scan in enumerate(planned.scans, 1)})
+
+    def renew(self) -> None:
+        """Begin from nothing, whatever was there."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        (self.folder / _MARK).write_text(f"{LOWERING}\n", "utf-8")
+
+    def last_begun(self) -> int | None:
+        """The newest batch whose offsets were written; None if there is none."""
+        return _newest(self.folder / "offsets")
+
+    def last_finished(self) -> int | None:
+        """The newest batch that succeeded; None if there is none."""
+        return _newest(self.folder / "commits")
+
+    def commits(self, batch: int) -> dict[str, int]:
+        """Which commit of each topic a batch ends with; of one that is read more than once, where all scans are."""
+        found: dict[str, int] = {}
+        for name, commit in self.offsets(batch).items():
+            topic = self.sources[name].relation
+            found[topic] = min(commit, found.get(topic, commit))
+        return found
+
+    def damage(self) -> str | None:
+        """What makes the checkpoint unfit to go on from, as a sentence; None if nothing is found by looking at it.
+
+        Spark itself looks into the state, when it loads it.
+        """
+        try:
+            return self._foreign() or self._gap() or self._look()
+        except Unreadable as cause:
+            return f"{cause}."
+
+    def _foreign(self) -> str | None:
+        made_by = "".join(_lines(self.folder / _MARK))
+        return None if made_by == str(LOWERING) else "It was made by another version of Headwater."
+
+    def _gap(self) -> str | None:
+        """Whether a file is missing between those that are there."""
+        begun, finished = self.last_begun(), self.last_finished()
+        if begun is None:
+            return "It has no offsets."
+        if begun > 0 and finished not in (begun, begun - 1):
+            return f"Batch {begun} was begun, and the last one that it says has succeeded is {finished}."
+        return None
+
+    def _look(self) -> str | None:
+        begun, finished = self.last_begun(), self.last_finished()
+        assert begun is not None
+        self._json("metadata", (self.folder / "metadata"))
+        self.offsets(begun)
+        if finished is not None:
+            self._json(f"commits/{finished}", self.folder / "commits" / str(finished))
+        return None
+
+    def offsets(self, batch: int) -> dict[str, int]:
+        """The commit that each source is read up to in a batch, by the source's name; none before the first batch."""
+        if batch < 0:
+            return {}
+        place = f"offsets/{batch}"
+        lines = dict(line.split(":", 1) for line in _lines(self.folder / place) if line[:1] == "s" and ":" in line)
+        try:
+            return {name: int(json.loads(lines[name])["commit"]) for name in self.sources}
+        except (KeyError, TypeError, ValueError) as cause:
+            raise Unreadable(f"{place} doesn't say where its sources are") from cause
+
+    def _json(self, place: str, file: Path) -> None:
+        """Refuse a file whose last line is not an object."""
+        lines = _lines(file)
+        try:
+            if not isinstance(json.loads(lines[-1]), dict):
+                raise Unreadable(f"{place} holds something else than Spark writes there")
+        except (IndexError, ValueError) as cause:
+            raise Unreadable(f"{place} holds something else than Spark writes there") from cause
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Unreadable(f"{file.parent.name}/{file.name} can't be read") from cause
+
+
+def _newest(folder: Path) -> int | None:
+    try:
+        return max((int(found.name) for found in folder.iterdir() if found.name.isdigit()), default=None)
+    except OSError:
+        return None

@@ -1,0 +1,182 @@
+"""What a view failed on: the first row of the log, or the group, that one of its expressions can't be computed for.
+
+Up to the first operators that keep state, and in the arguments of aggregates, everything is computed from each row
+alone. So the failing batch is computed again, without keeping state, and its rows are halved until one is left: the
+first in the order of the log. Where every row is fine on its own, a group is not: see `engine.group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.engine.aggregate import stable
+from headwater.engine.batch import BatchView
+from headwater.engine.checkpoint import Checkpoint
+from headwater.engine.failure import KEPT
+from headwater.engine.group import find_group
+from headwater.engine.halving import computed, first_failing
+from headwater.engine.ledger import Tally
+from headwater.engine.lower import Lowering
+from headwater.engine.scan import batch_scan
+from headwater.engine.stamp import COMMIT, POSITION, ROW, barrier
+from headwater.engine.view import Logs, pace_of
+from headwater.errors import HeadwaterError, ViewFailed
+from headwater.intake.encode import json_lines_of
+from headwater.log.read import read
+from headwater.plan import PlannedView
+from headwater.plan.stages import STATELESS, Aggregate, Deduplicate, Expression, Join, Scan, Stage
+from headwater.plan.state import is_by_identity
+
+LONGEST_SHOWN = 400
+Place = tuple[int, int]
+"""The commit and the row."""
+
+
+def named(
+    spark: SparkSession, planned: PlannedView, logs: Logs, checkpoint: Checkpoint, failure: ViewFailed
+) -> ViewFailed:
+    """The failure with the row or the group that it comes from, where one is found; else as it was."""
+    batch = checkpoint.last_begun()
+    if batch is None:
+        return failure
+    after = checkpoint.commits(batch - 1) if batch else dict.fromkeys(planned.inputs, 0)
+    view = BatchView(planned, logs, checkpoint.commits(batch), after)
+    try:
+        return _by_row(spark, view) or _by_group(spark, view, failure)
+    except (PySparkException, Py4JError, HeadwaterError, pa.ArrowException):
+        return failure  # what is being explained must not be lost over the explanation
+
+
+def _by_row(spark: SparkSession, view: BatchView) -> ViewFailed | None:
+    for scan in {id(scan): scan for scan in view.planned.scans}.values():
+        log, after = view.logs[scan.relation], (view.after or {})[scan.relation]
+        places = read(log, after + 1, view.upto[scan.relation], ["_commit", "_row"])
+
+        def place(index: int, places: pa.Table = places) -> Place:
+            return places["_commit"][index].as_py(), places["_row"][index].as_py()
+
+        def compute(low: int, high: int, scan: Scan = scan) -> None:
+            lowering = _only(spark, view, scan, place(low), place(high - 1))
+            for frame in _row_wise(lowering, view.planned.root):
+                computed(frame)
+
+        found = first_failing(places.num_rows, compute, view.planned.name)
+        if found is not None:
+            return _at_row(view, scan.relation, place(found[0]), found[1])
+    return None
+
+
+def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: Place, last: Place) -> Lowering:
+    """The view's lowering over the rows of one scan between two places, both included."""
+    pace = pace_of(view.planned)
+    commit, row = F.col(COMMIT), F.col(ROW)
+    from_first = (commit > first[0]) | ((commit == first[0]) & (row >= first[1]))
+    to_last = (commit < last[0]) | ((commit == last[0]) & (row <= last[1]))
+
+    def rows(scan: Scan) -> DataFrame:
+        log = view.logs[scan.relation]
+        if scan is not wanted:
+            return batch_scan(spark, log, scan, pace, 1, 0)
+        frame = batch_scan(spark, log, scan, pace, first[0], last[0])
+        # nothing may be computed for the other rows: no expression gets below a barrier
+        return barrier(frame.where(from_first & to_last), "only", F.count(F.lit(1)).alias("rows"))
+
+    return replace(view.lowering(spark, Tally()), scan=rows)
+
+
+def _row_wise(lowering: Lowering, stage: Stage) -> Iterator[DataFrame]:
+    """What is computed from each row alone, up to the operators that keep state and into their keys and arguments."""
+    if _is_row_wise(stage):
+        yield lowering.lower(stage).frame
+        return
+    for number, below in enumerate(stage.inputs):
+        if _is_row_wise(below):
+            yield _taken_in(stage, number, lowering.lower(below).frame)
+        else:
+            yield from _row_wise(lowering, below)
+
+
+def _is_row_wise(stage: Stage) -> bool:
+    return all(
+        isinstance(found, STATELESS) or (isinstance(found, Deduplicate) and is_by_identity(found))
+        for found in stage.walk()
+    )
+
+
+def _taken_in(stage: Stage, number: int, frame: DataFrame) -> DataFrame:
+    """The rows of a stage's input with what it computes from each: keys, and each row as a group of its own."""
+    match stage:
+        case Aggregate():
+            frame = frame.withColumn(POSITION, F.struct(COMMIT, ROW))
+            own = frame.groupBy(*_values(key.expression for key in stage.keys), COMMIT, ROW)
+            calls = [F.expr(stable(call, POSITION)) for call in stage.aggregates]
+            return own.agg(*(calls or [F.count(F.lit(1))]))
+        case Join():
+            return frame.select("*", *_values(pair[number] for pair in stage.equal))
+        case Deduplicate():
+            return frame.select("*", *_values(stage.keys))
+        case _:
+            return frame
+
+
+def _values(expressions: Iterable[Expression]) -> list[Column]:
+    return [F.expr(found.sql).alias(f"__value{number}") for number, found in enumerate(expressions)]
+
+
+def _at_row(view: BatchView, topic: str, place: Place, failure: ViewFailed) -> ViewFailed:
+    commit, row = place
+    found = read(view.logs[topic], commit, commit)
+    names = [column.name for column in view.logs[topic].topic.columns]
+    event = _spelled(found.filter(pc.equal(found["_row"], row)).select(names))
+    return _told(
+        failure,
+        summary=f'view "{view.planned.name}" stopped at row {row} of commit {commit} of "{topic}"',
+        what=f"The row is {event}.",
+        topic=topic,
+        commit=commit,
+        row=row,
+        event=event,
+    )
+
+
+def _by_group(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFailed:
+    found = find_group(spark, view)
+    if found is None:
+        return _told(failure, failure.summary, "Every row is fine on its own: it fails on several together.")
+    group = _spelled(found.keys)
+    failure = found.failure or failure
+    too_great = f"{found.expression} is too great for its type. " if found.expression else ""
+    return _told(
+        failure,
+        summary=f'view "{view.planned.name}" stopped at a group of "{", ".join(view.planned.inputs)}"',
+        what=f"{too_great}The group is {group}; every row is fine on its own.",
+        group=group,
+        **({"expression": found.expression} if found.expression else {}),
+    )
+
+
+def _spelled(row: pa.Table) -> str:
+    """A table of one row as JSON, not longer than fits into a message."""
+    text = json_lines_of(row).decode().strip()
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+def _told(failure: ViewFailed, summary: str, what: str, **fields: Any) -> ViewFailed:
+    """The failure with what it failed on."""
+    reason = (failure.detail or "").removesuffix(KEPT).strip()
+    return ViewFailed(
+        summary,
+        detail=f"{reason} {what} {KEPT}",
+        hint="Let the declaration take it (a WHERE, `try_divide`, `try_cast`, a wider type), then run "
+        "`headwater catch-up` again: the view is built from the log.",
+        **{**failure.fields, **fields},
+    )

@@ -1,0 +1,189 @@
+"""What a failure of Spark means: who must act, and whether trying again can help.
+
+An exception of Spark's is the outermost of a chain in the JVM; what happened stands further in. Each link may carry a
+*condition* (`DIVIDE_BY_ZERO`) and an SQLSTATE. From them follows one of these errors of ours:
+
+    ViewFailed          an expression fails on what it is given: it would fail again
+    CheckpointDamaged   Spark can't read what it wrote to the view's checkpoint: the log has everything to build it anew
+    ViewInterrupted     a task was lost, a disk or a process didn't answer: another attempt may succeed
+    ViewBusy            somebody else writes to the same checkpoint
+    LogUnavailable, …   an error of ours, raised in one of Spark's Python workers and passed on as text
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from headwater import errors
+from headwater.errors import CheckpointDamaged, HeadwaterError, ViewBusy, ViewFailed, ViewInterrupted
+
+KEPT = "Its rows are as they were after the last batch that succeeded."
+_CHECKPOINT = (
+    "CANNOT_LOAD_STATE_STORE",
+    "CHECKPOINT_FILE_CHECKSUM",
+    "INVALID_LOG_VERSION",
+    "MALFORMED_LOG_FILE",
+    "STATE_STORE_",
+    "STREAMING_CHECKPOINT_MISSING",
+    "STREAMING_QUERY_EVOLUTION_ERROR",
+    "STREAMING_STATEFUL_OPERATOR_",
+    "STREAM_STREAM_JOIN_INCO",
+)
+_TRANSIENT = (
+    "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR",
+    "CANNOT_WRITE_STATE_STORE",
+    "FAILED_READ_FILE",
+    "FAILED_RENAME_TEMP_FILE",
+    "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE",
+    "STREAMING_PYTHON_RUNNER_INITIALIZATION",
+    "TASK_WRITE_FAILED",
+)
+_LOST = re.compile(
+    r"ExecutorLostFailure|FetchFailed|Python worker (exited unexpectedly|failed to connect)|Connection (reset|refused)"
+    r"|Broken pipe|SparkContext was shut down|No space left on device"
+)
+_IO = ("java.io.", "java.net.", "java.nio.file.")
+_OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
+_MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
+_ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Link:
+    """One exception of a chain in the JVM."""
+
+    kind: str
+    condition: str
+    message: str
+
+
+def failure_of(view: str, cause: BaseException) -> HeadwaterError:
+    """The error that an exception of Spark's, or of the code that it called, stands for."""
+    if isinstance(cause, HeadwaterError):
+        return cause
+    links = list(chain_of(cause))
+    text = "\n".join([str(cause), *(link.message for link in links)])
+    conditions = [link.condition for link in links if link.condition]
+    if "CONCURRENT_STREAM_LOG_UPDATE" in conditions:
+        return _busy(view)
+    if passed_on := _ours(text):
+        return passed_on
+    if any(condition.startswith(_TRANSIENT) for condition in conditions):
+        return _interrupted(view, _said(links, cause))
+    if any(condition.startswith(_CHECKPOINT) for condition in conditions) or _is_log_of_checkpoint(text):
+        return damaged(view, _said(links, cause))
+    if _LOST.search(text) or any(link.kind.startswith(_IO) for link in links):
+        return _interrupted(view, _said(links, cause))
+    return _failed(view, links, cause)
+
+
+@contextmanager
+def failures_of(view: str) -> Iterator[None]:
+    """Raise what a failure of Spark means instead of the exception it comes as."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as cause:
+        raise failure_of(view, cause) from cause
+
+
+def damaged(view: str, reason: str) -> CheckpointDamaged:
+    """The error for a checkpoint that can't be resumed."""
+    return CheckpointDamaged(
+        f'the checkpoint of view "{view}" can\'t be read',
+        detail=f"{reason} {KEPT}",
+        hint="Run `headwater catch-up`: the view is built from the log, beside the rows that are served.",
+        view=view,
+        reason=reason,
+    )
+
+
+def chain_of(cause: BaseException) -> Iterator[Link]:
+    """The exceptions of the JVM behind one of Python's, outermost first."""
+    found: Any = getattr(cause, "java_exception", None) or getattr(cause, "_origin", None)
+    seen = 0
+    while found is not None and seen < 20:  # a chain may lead back into itself
+        yield Link(str(found.getClass().getName()), _condition(found), str(found.getMessage() or ""))
+        found, seen = found.getCause(), seen + 1
+
+
+def _condition(exception: Any) -> str:
+    """Spark's own name for what happened; not every exception has one."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return str(exception.getCondition() or "")
+    except Py4JError:
+        return ""
+
+
+def _innermost(links: list[Link]) -> Link | None:
+    """The link that says most: the innermost with a condition, or else with a message."""
+    for wanted in ("condition", "message"):
+        found = [link for link in links if getattr(link, wanted) and "FOREACH_BATCH" not in link.condition]
+        if found:
+            return found[-1]
+    return None
+
+
+def _said(links: list[Link], cause: BaseException) -> str:
+    """What happened, in Spark's words, as one sentence."""
+    link = _innermost(links)
+    text = link.message if link else f"{type(cause).__name__}: {cause}"
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(cause).__name__)
+    return f"{_ADVICE.sub('', first).strip().rstrip('.')}."
+
+
+def _is_log_of_checkpoint(text: str) -> bool:
+    """Whether Spark failed at one of the small files in which it notes what it has done."""
+    return "Failed to read log file" in text or "Current State: INITIALIZING" in text
+
+
+def _ours(text: str) -> HeadwaterError | None:
+    """The error of ours that a Python worker has passed on, if it is one."""
+    found = _OURS.search(text)
+    kind = getattr(errors, found["name"], None) if found else None
+    if found is None or not isinstance(kind, type) or not issubclass(kind, HeadwaterError):
+        return None
+    summary, *rest = found["text"].split("\n")
+    more = {line.strip().partition(":")[0].lower(): line.partition(":")[2].strip() for line in rest}
+    return kind(summary, detail=more.get("detail"), hint=more.get("hint"))
+
+
+def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:
+    link = _innermost(links)
+    marked = _MARKED.search(link.message) if link else None
+    expression = marked["sql"].strip() if marked else None
+    where = f" In: {expression}." if expression else ""
+    return ViewFailed(
+        f'view "{view}" stopped',
+        detail=f"{_said(links, cause)}{where} {KEPT}",
+        hint="Mend the declaration or the data, then run `headwater catch-up` again.",
+        view=view,
+        condition=link.condition if link else "",
+        expression=expression,
+    )
+
+
+def _interrupted(view: str, reason: str) -> ViewInterrupted:
+    return ViewInterrupted(
+        f'view "{view}" was interrupted',
+        detail=f"{reason} {KEPT}",
+        hint="Run `headwater catch-up` again: it goes on from there.",
+        view=view,
+    )
+
+
+def _busy(view: str) -> ViewBusy:
+    return ViewBusy(
+        f'view "{view}" is being brought up to date by somebody else',
+        detail=f"Two runs write to its checkpoint, and this one has stopped. {KEPT}",
+        hint="Let the other run finish, or stop it, then run `headwater catch-up` again.",
+        view=view,
+    )

@@ -1,0 +1,125 @@
+"""What a live view keeps between its micro-batches: which operators keep what, and until when; and how much it is now.
+
+State is bounded because everything in it is let go of once the watermark has passed an instant of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from headwater.engine.checkpoint import Checkpoint
+from headwater.log import TopicLog
+from headwater.model import Session, spell_duration
+from headwater.plan import PlannedView
+from headwater.plan.stages import Aggregate, Assign, Deduplicate, Join, Scan, Stage
+from headwater.plan.state import is_by_identity
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What one operator keeps; `until` is the instant that the watermark has to pass before it is let go of."""
+
+    operator: str
+    what: str
+    until: str
+
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.what}, until {self.until}"
+
+
+def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
+    """What the operators of a live view keep; nothing, if every row is on its own."""
+    grace = planned.view.grace
+    found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
+    if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
+        found.append(_identities(planned.root, grace))
+    return tuple(found)
+
+
+def _kept(stage: Stage, grace: timedelta) -> Iterator[Kept]:
+    match stage:
+        case Aggregate():
+            if _unique(stage.input):
+                yield _identities(stage.input, grace)
+            yield _groups(stage, grace)
+        case Join():
+            for number, below in enumerate(stage.inputs):
+                if _unique(below):
+                    yield _identities(below, grace)
+                yield _side(stage, number, grace)
+        case Deduplicate() if not is_by_identity(stage):
+            keys = ", ".join(str(key) for key in stage.keys)
+            yield Kept("deduplicate", f"{keys} of each row", _after("the time among them", grace))
+        case _:
+            return
+
+
+def _groups(stage: Aggregate, grace: timedelta) -> Kept:
+    keys = ", ".join(key.name for key in stage.keys)
+    values = ", ".join(call.name for call in stage.aggregates if not call.name.startswith("_"))
+    what = f"one row per {keys}{f' with {values}' if values else ''}"
+    if isinstance(stage.window, Session):
+        return Kept("sessions", what, _after("the session's end", grace + stage.window.gap))
+    ended = "the end of its window" if stage.window is not None else "the time among its keys"
+    return Kept("aggregate", what, _after(ended, grace))
+
+
+def _side(stage: Join, number: int, grace: timedelta) -> Kept:
+    side = ("left", "right")[number]
+    topics = ", ".join(sorted({scan.relation for scan in stage.inputs[number].walk() if isinstance(scan, Scan)}))
+    what = f"the rows of the {side} side ({topics})"
+    if stage.bound is None:
+        return Kept("join", what, _after("the end of their window", grace))
+    reach = stage.bound.upper if number == 0 else -stage.bound.lower
+    return Kept("join", what, _after("their event time", grace + reach))
+
+
+def _identities(stage: Stage, grace: timedelta) -> Kept:
+    """The rows that were taken once; in windows, once for each."""
+    windows = [found.window for found in stage.walk() if isinstance(found, Assign)]
+    if windows and not isinstance(windows[0], Session):
+        what = "the id, the event time and the window of each row"
+        return Kept("duplicates", what, _after("the end of that window", grace))
+    gap = max((window.gap for window in windows if isinstance(window, Session)), default=timedelta())
+    return Kept("duplicates", "the id and the event time of each row", _after("that time", grace + gap))
+
+
+def _unique(stage: Stage) -> bool:
+    below = list(stage.walk())
+    return any(isinstance(found, Scan) and found.unique for found in below) and not any(
+        isinstance(found, Aggregate | Join) for found in below
+    )
+
+
+def _after(what: str, delay: timedelta) -> str:
+    if delay == timedelta():
+        return what
+    return f"{what} {'−' if delay < timedelta() else '+'} {spell_duration(abs(delay))}"
+
+
+def rows_in_state(spark: Any, checkpoint: Path) -> dict[str, int]:
+    """How many rows each operator has in state after the last batch that succeeded, as Spark reads its own files."""
+    found: dict[str, int] = {}
+    operators = spark.read.format("state-metadata").load(str(checkpoint)).collect()
+    for number, row in enumerate(sorted(operators, key=lambda row: (row.operatorId, row.stateStoreName))):
+        options = {"operatorId": row.operatorId, "storeName": row.stateStoreName}
+        state = spark.read.format("statestore").options(**options).load(str(checkpoint))
+        store = "" if row.stateStoreName == "default" else f" {row.stateStoreName}"
+        name = f"{row.operatorName}{store}"
+        found[name if name not in found else f"{name} {number}"] = state.count()
+    return found
+
+
+def physical_plan(spark: Any, planned: PlannedView, logs: Mapping[str, TopicLog]) -> str:
+    """The tree of Spark's own operators for a view."""
+    from headwater.engine.live import LiveView
+
+    nothing = Checkpoint.of(planned, Path())
+    frame = LiveView(planned, (), logs, nothing, lambda _: None, lambda _: None).frame(spark)
+    text = spark._jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "formatted")
+    tree, _, _ = str(text).partition("\n\n")  # what follows are the details of each operator
+    return tree.removeprefix("== Physical Plan ==").strip("\n")
