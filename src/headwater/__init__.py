@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwater.declare import function, stream, table, view
+    from headwater.declare.function import function
+    from headwater.declare.topic import stream, table
+    from headwater.declare.view import view
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader

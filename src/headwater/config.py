@@ -11,19 +11,23 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from headwater.errors import NotAProject, Origin, SettingsRefused
-from headwater.model import Emit, Store
+from headwater.model import Emit, Store, parse_duration
 
 FILE = "headwater.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(r"password|secret|token|account_key|sas_key", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@")
 _DEFAULT_STORE = "main"
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 
 
 class _Section(BaseModel):
@@ -37,6 +41,19 @@ class StoreSettings(_Section):
     options: dict[str, str] = Field(default={}, description="Options that this kind of store takes.")
 
 
+class CatchUpSettings(_Section):
+    """How views are brought to the head of their topics."""
+
+    views_at_once: int | None = Field(
+        default=None, ge=1, description="How many views run at a time; as many as Spark has cores, if not given."
+    )
+    attempts: int = Field(default=5, ge=1, description="How often a step is attempted that fails for the moment.")
+    backoff: Duration = Field(
+        default=timedelta(milliseconds=500), description="The wait before the second attempt; each is twice the last."
+    )
+    longest_backoff: Duration = Field(default=timedelta(seconds=30), description="The longest wait between attempts.")
+
+
 class Settings(_Section):
     """Everything in headwater.toml."""
 
@@ -45,6 +62,9 @@ class Settings(_Section):
     storage: dict[str, str] = Field(default={}, description="Options of the object store that `data` points to.")
     stores: dict[str, StoreSettings] = Field(
         default={}, description="The stores that views may name; `main` is default."
+    )
+    catch_up: CatchUpSettings = Field(
+        default=CatchUpSettings(), description="How views are brought to the head of their topics."
     )
     spark: dict[str, str] = Field(default={}, description="Settings that are passed to Spark.")
 
@@ -104,6 +124,13 @@ def _expanded(value: Any, place: tuple[str, ...], path: Path, environment: Mappi
     return _VARIABLE.sub(lambda found: environment[found[1]], value)
 
 
+def _section(place: list[str]) -> type[_Section]:
+    """The section that a setting belongs to."""
+    if len(place) == 1:
+        return Settings
+    return CatchUpSettings if place[0] == "catch_up" else StoreSettings
+
+
 def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:
     found = cause.errors()[0]
     place = [str(part) for part in found["loc"]]
@@ -113,7 +140,7 @@ def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:
     )
     origin = Origin(str(path), line)
     if found["type"] == "extra_forbidden":
-        known = list((StoreSettings if len(place) > 1 else Settings).model_fields)
+        known = list(_section(place).model_fields)
         close = difflib.get_close_matches(name, known, 1)
         hint = f'Did you mean "{close[0]}"?' if close else f"The settings here are {', '.join(known)}."
         return SettingsRefused(f'unknown setting "{".".join(place)}"', hint=hint, origin=origin, path=str(path))

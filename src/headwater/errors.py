@@ -28,6 +28,9 @@
     │   ├── Fenced                    another run has taken over the view
     │   ├── SettingsRefused           headwater.toml can't be used
     │   ├── ViewFailed                a view stopped alone and says why
+    │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
+    │   ├── ViewBusy                  another run works on the view; a retry may succeed
+    │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
     │   └── JavaMissing  SparkUnavailable
     └── InternalError             us: a broken invariant; please report it
 
@@ -410,6 +413,22 @@ class SettingsRefused(OperatorError):
 
 class ViewFailed(OperatorError):
     """A view stopped: one of its expressions failed on a row, or its execution did. The others go on."""
+
+
+class ViewInterrupted(OperatorError):
+    """A run of a view was cut off: a task was lost, a disk or a process did not answer, or it was stopped."""
+
+    transient = True
+
+
+class ViewBusy(OperatorError):
+    """Another run works on the view; this one has done nothing, or stopped."""
+
+    transient = True
+
+
+class CheckpointDamaged(OperatorError):
+    """Spark can't read the checkpoint of a view. The log has all that is needed to build it anew."""
 
 
 class JavaMissing(OperatorError):

@@ -25,9 +25,10 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
-from headwater.operate import CaughtUp, Verified, Views
+from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Verified, Views
 from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, check
+from headwater.store import OpenStore, open_store
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -86,10 +87,13 @@ class Project:
     Safe to use from several threads; several processes may have the same project open.
     """
 
-    def __init__(self, folder: Path, settings: Settings, now: Now = wall_clock) -> None:
+    def __init__(
+        self, folder: Path, settings: Settings, now: Now = wall_clock, open_store: OpenStore = open_store
+    ) -> None:
         self.folder = folder
         self.settings = settings
         self._now = now
+        self._open_store = open_store
         self._parsed = _read_declarations(folder, settings.data)
         self.declared = model.Project(
             name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
@@ -296,12 +300,18 @@ class Project:
 
     # Views
 
-    def catch_up(self, *views: str, options: Mapping[str, str] | None = None) -> list[CaughtUp]:
+    def catch_up(
+        self,
+        *views: str,
+        options: Mapping[str, str] | None = None,
+        progress: Callable[[Reading], None] = lambda _: None,
+    ) -> list[CaughtUp]:
         """Bring views, by default all, to the head of their topics. One that fails stops alone; its error is returned.
 
-        `options` are passed to the source: `max_rows`, `max_commits` in a micro-batch.
+        Several run at a time; results are in the order of declaration. `options` are passed to the source: `max_rows`,
+        `max_commits` in a micro-batch. `progress` is told how far each view has come, from several threads.
         """
-        return self._opened_views().catch_up(views or None, options)
+        return self._opened_views().catch_up(views or None, options, progress)
 
     def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
         """Answer an SQL statement from a store, which it can't write to."""
@@ -311,17 +321,51 @@ class Project:
         """The rows that came too late for a view, once per window that they were late for, and how late they were."""
         return self._opened_views().late(view)
 
+    def batch(
+        self, view: str, *, first: int | None = None, last: int | None = None, until: datetime | None = None
+    ) -> pa.Table:
+        """The rows of a view computed at once, by default over the whole log; nothing is stored.
+
+        `first` and `last` are commits, of each topic that it reads. `until` is an instant of arrival: the rows that the
+        view had once everything was read that had arrived before it.
+        """
+        views, names = self._opened_views(), self.plan().view(view).inputs
+        after = None if first is None else dict.fromkeys(names, first - 1)
+        upto = None if last is None else {name: min(last, self.head(name)) for name in names}
+        if until is not None:
+            arrived = {name: reading.seek(self._topic_log(name), until) - 1 for name in names}
+            upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
+        return views.batch(view, after, upto)
+
+    def ledger(self, view: str) -> Ledger:
+        """What became of every event that was sent to the topics of a view; its remainder must be 0."""
+        found = self._opened_views().ledger(view)
+        topics = [name for name in found.commits if name in self.plan().topics]
+        return replace(found, dead=sum(reading.count_rows(self._dead_log(name)) for name in topics))
+
     def verify(self, view: str) -> Verified:
-        """Recompute a view from the log in batch, up to where its store is, and compare row by row."""
+        """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
         return self._opened_views().verify(view)
 
-    def explain(self, view: str) -> str:
-        """How a view is executed and why, its stages, and its versions in the store."""
-        return self._opened_views().explain(view)
+    def explain(self, view: str, *, spark: bool = False) -> Explained:
+        """How a view is executed and why, the state it keeps, and its versions in the store; `str` of it is for people.
+
+        With `spark`, Spark is started: its own plan is shown, and the rows in state are counted.
+        """
+        return self._opened_views().explain(view, spark=spark)
 
     def _opened_views(self) -> Views:
         if self._views is None:
-            self._views = Views(self.plan(), self._topic_log, self.folder / ".headwater", self.settings.spark)
+            settings = self.settings.catch_up
+            self._views = Views(
+                self.plan(),
+                self._topic_log,
+                self.folder / ".headwater",
+                self.settings.spark,
+                at_once=settings.views_at_once,
+                patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
+                open_store=self._open_store,
+            )
         return self._views
 
     # Within

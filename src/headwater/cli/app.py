@@ -29,7 +29,7 @@ from headwater.cli.output import (
     show_rows,
 )
 from headwater.cli.plan import show_description, show_plan
-from headwater.cli.views import caught_up_record, show_caught_up, show_table, show_verified
+from headwater.cli.views import CatchingUp, caught_up_record, show_caught_up, show_ledger, show_table, show_verified
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
 from headwater.plan import as_dict, view_as_dict
@@ -294,9 +294,9 @@ def catch_up(
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Bring views to the head of their topics, and end. A view that fails stops alone."""
-    with hw.open(project) as opened, problems.status("catching up"):
-        done = opened.catch_up(*(views or ()))
+    """Bring views to the head of their topics, and end. A view that fails stops alone; Ctrl-C stops all, cleanly."""
+    with hw.open(project) as opened, CatchingUp(quiet=json_) as watched:
+        done = opened.catch_up(*(views or ()), progress=watched.update)
     for found in done:
         if found.error is not None:
             show_error(found.error, as_records=json_)
@@ -332,6 +332,38 @@ def late(
 
 
 @command
+def ledger(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Show what became of every row: rows in = used + filtered + late + duplicates + dead. A remainder is an alarm."""
+    with hw.open(project) as opened:
+        found = opened.ledger(view)
+    if json_:
+        print_json(asdict(found) | {"rows_in": found.rows_in, "remainder": found.remainder})
+    else:
+        show_ledger(found)
+    return 0 if found.remainder == 0 else 1
+
+
+@command
+def batch(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    first: Annotated[int | None, typer.Option("--from", metavar="COMMIT", help="The first commit to read.")] = None,
+    last: Annotated[int | None, typer.Option("--to", metavar="COMMIT", help="The last commit to read.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="INSTANT", help="Only what had arrived before then.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Compute a view at once, over the whole log or a part of it. Nothing is stored."""
+    arrived = parse_instant(until) if until else None
+    with hw.open(project) as opened, problems.status("computing"):
+        rows = opened.batch(view, first=first, last=last, until=arrived)
+    show_table(rows, json_)
+
+
+@command
 def verify(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
     project: Folder = HERE,
@@ -350,15 +382,19 @@ def verify(
 @command
 def explain(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Start Spark: show its plan, count the rows in state.")
+    ] = False,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
-    """Show how a view is executed and why, its stages, and its versions in the store."""
+    """Show how a view is executed and why, its stages, the state it keeps, and its versions in the store."""
     with hw.open(project) as opened:
-        if json_:
-            print_json(view_as_dict(opened.plan().view(view)))
-        else:
-            show_description(opened.explain(view))
+        explained = opened.explain(view, spark=spark)
+    if json_:
+        print_json(explained.as_dict())
+    else:
+        show_description(str(explained))
 
 
 @command

@@ -11,7 +11,10 @@ from headwater.plan import Plan, describe
 
 _PARTS = (
     (re.compile(r'^(view) (".*") (\S+)$', re.MULTILINE), ("bold", "bold cyan", "dim")),
-    (re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage|version)\b", re.MULTILINE), ("bold",)),
+    (
+        re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage|state|version|spark)\b", re.MULTILINE),
+        ("bold",),
+    ),
     (re.compile(r"([├└│─]+)"), ("dim",)),
     (re.compile(r"(←)"), ("green",)),
 )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pyarrow as pa
+from rich.bar import Bar
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.table import Table
 
-from headwater.cli.output import console, print_json, show_instant, show_rows
-from headwater.operate import CaughtUp, Verified
+from headwater.cli.output import console, print_json, problems, show_instant, show_rows
+from headwater.operate import CaughtUp, Ledger, Reading, Verified
 
 DIFFERENCES_SHOWN = 10
+_FATES = {"used": "green", "filtered": "blue", "late": "yellow", "duplicates": "magenta", "dead": "red"}
 
 
 def show_table(rows: pa.Table, as_records: bool) -> None:
@@ -43,6 +50,78 @@ def show_caught_up(done: CaughtUp) -> None:
     console.print(f"[green]{done.view}[/]: read up to {commits}{until}{rebuilt}")
 
 
+class CatchingUp:
+    """One line for each view that is catching up: commits read of all, rows written, watermark. For a terminal only."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        columns = [
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} commits"),
+            TextColumn("{task.fields[said]}"),
+        ]
+        self._bar = Progress(*columns, console=problems, transient=True, disable=quiet or not problems.is_terminal)
+        self._lines: dict[str, TaskID] = {}
+        self._guard = threading.Lock()
+
+    def __enter__(self) -> CatchingUp:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, reading: Reading) -> None:
+        """Show how far a view has come; called from several threads."""
+        with self._guard:
+            line = self._lines.get(reading.view)
+            if line is None:
+                line = self._lines[reading.view] = self._bar.add_task(reading.view, total=0, said="")
+        if reading.note:
+            self._bar.update(line, said=f"[yellow]{escape(reading.note)}[/]")
+            return
+        self._bar.update(
+            line, completed=sum(reading.commits.values()), total=sum(reading.heads.values()), said=_said(reading)
+        )
+
+
+def _said(reading: Reading) -> str:
+    if reading.watermark is None:
+        return "starting"
+    return f"{reading.rows:,} rows, watermark {show_instant(reading.watermark)}"
+
+
+def show_ledger(found: Ledger) -> None:
+    """The counts as a table that adds up, with a bar for each."""
+    commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
+    console.print(f"[bold]{found.view}[/], version {found.version}, read up to {commits}")
+    windows = found.assigned
+    table = Table("", "rows", *(["in windows"] if windows else []), "", box=SIMPLE)
+    counts = {"used": found.used, "filtered": found.filtered, "late": found.late, "duplicates": found.duplicates}
+    if found.expanded:
+        table.add_row("expanded", f"{found.expanded:,}", *([""] if windows else []), "")
+    whole = found.rows_in + max(found.expanded, 0)
+    for fate, count in {**counts, "dead": found.dead}.items():
+        share = Bar(max(whole, 1), 0, count, width=30, color=_FATES[fate])
+        table.add_row(
+            fate, f"{count:,}", *([f"{windows[fate]:,}" if fate in windows else ""] if windows else []), share
+        )
+    table.add_row(
+        "[bold]rows in[/]", f"[bold]{found.rows_in:,}[/]", *([f"{sum(windows.values()):,}"] if windows else [])
+    )
+    right = "green" if found.remainder == 0 else "bold red"
+    table.add_row(f"[{right}]remainder[/]", f"[{right}]{found.remainder:,}[/]")
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    console.print(table)
+    if found.remainder:
+        console.print(
+            "[red]Rows were lost or doubled.[/] The log is as it was: "
+            f"`headwater verify {found.view}` shows what differs, and deleting its state rebuilds the view."
+        )
+
+
 def show_verified(found: Verified) -> None:
     """The outcome of a verification, with the rows that differ."""
     commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
@@ -52,6 +131,10 @@ def show_verified(found: Verified) -> None:
         )
         return
     console.print(f"[red]{found.view}: different[/] from the log up to {commits}")
+    if found.remainder:
+        console.print(f"[bold]the ledger leaves a remainder of {found.remainder:,}[/]")
+    for fate, (kept, expected) in found.miscounted.items():
+        console.print(f"[bold]{fate.replace('_', ' ')}[/]: the ledger says {kept:,}, the log says {expected:,}")
     for title, rows in (("missing in the store", found.missing), ("not from the log", found.extra)):
         if rows:
             console.print(f"[bold]{len(rows):,} {title}[/]")

@@ -1,6 +1,9 @@
-"""Running views: catching up, asking, verifying."""
+"""Running views: catching up, asking, verifying, explaining."""
 
+from headwater.operate.explain import Explained
+from headwater.operate.ledger import Ledger
+from headwater.operate.supervise import CaughtUp, Patience, Reading
 from headwater.operate.verify import Verified
-from headwater.operate.views import CaughtUp, Views
+from headwater.operate.views import Views
 
-__all__ = ["CaughtUp", "Verified", "Views"]
+__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Verified", "Views"]

@@ -22,6 +22,8 @@ class Verified:
     """The outcome: how many rows were compared, up to which commits, and every row that differs.
 
     `missing` rows follow from the log and are not in the store; `extra` rows are in the store and do not follow.
+    `miscounted` are the fates of which the ledger says another number (the first) than the log (the second), and
+    `remainder` is what the ledger leaves unexplained.
     """
 
     view: str
@@ -30,11 +32,13 @@ class Verified:
     rows: int
     missing: list[dict[str, Any]]
     extra: list[dict[str, Any]]
+    miscounted: Mapping[str, tuple[int, int]]
+    remainder: int
 
     @property
     def identical(self) -> bool:
-        """Whether nothing differs."""
-        return not self.missing and not self.extra
+        """Whether nothing differs, and every row is accounted for."""
+        return not (self.missing or self.extra or self.miscounted or self.remainder)
 
 
 def differences(held: pa.Table, expected: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

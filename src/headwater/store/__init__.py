@@ -1,6 +1,6 @@
 """Where views are served from: the protocol of a store, and the stores that implement it."""
 
-from headwater.store.place import open_store
+from headwater.store.place import OpenStore, open_store
 from headwater.store.protocol import Batch, Position, Store, Target, Version, changes_schema
 
-__all__ = ["Batch", "Position", "Store", "Target", "Version", "changes_schema", "open_store"]
+__all__ = ["Batch", "OpenStore", "Position", "Store", "Target", "Version", "changes_schema", "open_store"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from headwater.model import parse_duration
 from headwater.store.protocol import Store
 from headwater.store.sqlite import BUSY_TIMEOUT, CHANGES_RETENTION, SqliteStore
 
+OpenStore = Callable[[Declared, Path], Store]
+"""How a project comes to its stores: `open_store`, or something that does more."""
 _SQLITE = "sqlite:///"
 
 

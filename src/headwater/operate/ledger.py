@@ -1,0 +1,68 @@
+"""The ledger of a view: what became of every event that was sent to its topics.
+
+Each micro-batch's counts are written with its rows, once per batch, so that a retry doesn't double them. What the log
+says it has is set against what the counts explain. The difference is the *remainder*: anything but 0 means that rows
+were lost or doubled on the way, and is an alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FATES = ("used", "filtered", "late", "duplicates")
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """How many rows have which fate, up to these commits.
+
+    rows in = used + filtered + late + duplicates + dead. Rows that the view reads more than once count each time.
+    `logged` rows are in the log; `dead` are the dead letters of its topics, which never got there. `expanded` are those
+    that an EXPLODE made beyond one for each. `assigned` says the same of rows in windows, each counted on its own: a
+    row can be late for one of its windows and in time for another.
+    """
+
+    view: str
+    version: int
+    commits: Mapping[str, int]
+    logged: int
+    used: int
+    filtered: int
+    late: int
+    duplicates: int
+    expanded: int = 0
+    dead: int = 0
+    assigned: Mapping[str, int] | None = None
+
+    @property
+    def rows_in(self) -> int:
+        """All events that were sent, readable or not."""
+        return self.logged + self.dead
+
+    @property
+    def remainder(self) -> int:
+        """What is not explained.
+
+        >>> Ledger("v", 1, {}, logged=10, used=7, filtered=2, late=1, duplicates=0).remainder
+        0
+        """
+        return self.logged + self.expanded - self.used - self.filtered - self.late - self.duplicates
+
+
+def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mapping[str, int], dead: int = 0) -> Ledger:
+    """The ledger from a store's counts."""
+    windows = {fate: counts[f"assigned_{fate}"] for fate in FATES if f"assigned_{fate}" in counts}
+    return Ledger(
+        view,
+        version,
+        commits,
+        logged=counts.get("logged", 0),
+        used=counts.get("used", 0),
+        filtered=counts.get("filtered", 0),
+        late=counts.get("late", 0),
+        duplicates=counts.get("duplicates", 0),
+        expanded=counts.get("expanded", 0),
+        dead=dead,
+        assigned=windows or None,
+    )

@@ -1,0 +1,201 @@
+"""Supervision: each view's failures are its own.
+
+A *run* brings one view to the head of its topics. A failure where another attempt can help (a locked database, a lost
+task, a storage that didn't answer) is met with *patience*: the run goes on from its checkpoint after a while, and every
+batch that was applied stays applied once. A checkpoint that Spark can't read is given up for a new version, once in a
+run. Any other failure stops the view, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewFailed, ViewInterrupted
+from headwater.log import TopicLog
+from headwater.operate.halt import Halt
+from headwater.operate.versions import Chosen, Versions
+from headwater.plan import PlannedView
+from headwater.store import Batch, Position, Store, Target
+
+T = TypeVar("T")
+KEPT = "Its rows are as they were after the last batch that succeeded."
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a step is attempted, and how long is waited before it is attempted again.
+
+    The wait doubles from `backoff` up to `longest_backoff`. A batch that succeeds starts the count afresh.
+    """
+
+    attempts: int = 5
+    backoff: timedelta = timedelta(milliseconds=500)
+    longest_backoff: timedelta = timedelta(seconds=30)
+
+    def wait(self, failures: int, chance: float) -> timedelta:
+        """How long to wait after so many failures; `chance`, in [0, 1], spreads those who failed together.
+
+        >>> [Patience().wait(failures, chance=1).total_seconds() for failures in (1, 2, 3, 20)]
+        [0.5, 1.0, 2.0, 30.0]
+        """
+        doubled: timedelta = self.backoff * (1 << min(failures - 1, 30))
+        return min(doubled, self.longest_backoff) * (0.5 + chance / 2)
+
+
+@dataclass(frozen=True)
+class CaughtUp:
+    """What became of one view. `rebuilt` says why it was built from the start of the log; `error` why it stopped."""
+
+    view: str
+    version: int
+    position: Position | None = None
+    rebuilt: str | None = None
+    error: HeadwaterError | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a run has come: the commits that it has read of each topic, their heads, and the rows it has written.
+
+    `note` says what it waits for, if it does.
+    """
+
+    view: str
+    commits: Mapping[str, int]
+    heads: Mapping[str, int]
+    rows: int = 0
+    watermark: datetime | None = None
+    note: str | None = None
+
+
+@dataclass
+class Run:
+    """One view on its way to the head of its topics."""
+
+    planned: PlannedView
+    store: Store
+    versions: Versions
+    logs: Mapping[str, TopicLog]
+    spark: Any
+    options: Mapping[str, str]
+    patience: Patience
+    halt: Halt
+    report: Callable[[Reading], None]
+    chance: Callable[[], float]
+    batches: int = 0
+    rows: int = 0
+
+    def catch_up(self) -> CaughtUp:
+        """Bring the view to the head, or say why not."""
+        name, number = self.planned.name, 0
+        try:
+            with self.versions.locked():
+                chosen = self._patiently(self.versions.choose)
+                number = chosen.number
+                chosen = self._follow(chosen)
+                return self._patiently(lambda: self._served(chosen))
+        except HeadwaterError as error:
+            return CaughtUp(name, number, error=error)
+        except Exception as cause:
+            return CaughtUp(name, number, error=_mistake(name, cause))
+
+    def _served(self, chosen: Chosen) -> CaughtUp:
+        name = self.planned.name
+        if self.store.promoted(name) != chosen.number:
+            self.store.promote(name, chosen.number)
+        return CaughtUp(name, chosen.number, self.store.position(name, chosen.number), chosen.rebuilt)
+
+    def _follow(self, chosen: Chosen) -> Chosen:
+        """Run the version to the head; a damaged checkpoint is replaced, and only one that was there before."""
+        try:
+            self._work(chosen)
+        except CheckpointDamaged as damage:
+            if not chosen.resumes:
+                raise
+            reason = str(damage.fields["reason"])
+            renewed = self._patiently(lambda: self.versions.renew(chosen, reason))
+            self._work(renewed)
+            return renewed
+        return chosen
+
+    def _work(self, chosen: Chosen) -> None:
+        key = self.planned.key.columns if self.planned.key.kind != "row" else ()
+        target = Target(self.planned.name, chosen.number, self.planned.columns, key, self.planned.emit)
+        # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
+        epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
+        try:
+            self._patiently(lambda: self._attempt(target, epoch))
+        except ViewFailed as failure:
+            raise self._named(failure, chosen) from failure
+
+    def _patiently(self, step: Callable[[], T]) -> T:
+        """Attempt a step until it succeeds, or fails for good, or patience is at its end."""
+        failures = 0
+        while True:
+            before = self.batches
+            try:
+                return step()
+            except HeadwaterError as failure:
+                failures = 1 if self.batches > before else failures + 1
+                if not failure.transient or failures >= self.patience.attempts or self.halt.is_wanted:
+                    raise
+                self._pause(failure, failures)
+                if self.halt.is_wanted:
+                    raise
+
+    def _pause(self, failure: HeadwaterError, failures: int) -> None:
+        wait = self.patience.wait(failures, self.chance())
+        note = f"attempt {failures + 1} of {self.patience.attempts} in {wait.total_seconds():.1f} s: {failure.summary}"
+        self.report(Reading(self.planned.name, {}, {}, self.rows, note=note))
+        self.halt.wait(wait)
+
+    def _attempt(self, target: Target, epoch: int) -> None:
+        from headwater.engine.live import Changes, LiveView
+
+        heads = {name: max(log.head, 0) for name, log in self.logs.items()}
+
+        def deliver(changes: Changes) -> None:
+            position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
+            batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
+            self.store.apply(target, epoch, batch)
+            self.batches += 1
+            self.rows += batch.upserts.num_rows + batch.deletes.num_rows
+            self.report(Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark))
+
+        self.report(Reading(self.planned.name, {}, heads, self.rows))
+        checkpoint = self.versions.checkpoint(target.version)
+        view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
+        view.catch_up(self.spark, self.options)
+        if self.halt.is_wanted:
+            raise _stopped(self.planned.name)
+
+    def _named(self, failure: ViewFailed, chosen: Chosen) -> ViewFailed:
+        """The failure with what it failed on, where that can be found."""
+        from headwater.engine.culprit import named
+
+        if self.halt.is_wanted:
+            return failure
+        return named(self.spark, self.planned, self.logs, self.versions.checkpoint(chosen.number), failure)
+
+
+def _stopped(view: str) -> ViewInterrupted:
+    return ViewInterrupted(
+        f'view "{view}" was stopped before it had caught up',
+        detail=KEPT,
+        hint="Run `headwater catch-up` again: it goes on from there.",
+        view=view,
+    )
+
+
+def _mistake(view: str, cause: Exception) -> InternalError:
+    error = InternalError(
+        f'view "{view}" stopped by a mistake of ours',
+        detail=f"{type(cause).__name__}: {cause}. {KEPT}",
+        hint="Please report it.",
+        view=view,
+    )
+    error.__cause__ = cause
+    return error

@@ -1,0 +1,133 @@
+"""Versions of a view: which one a run goes on with, and when it has to begin from the start of the log.
+
+A version belongs to one plan: a declaration that changes what rows mean has another fingerprint. Its rows and position
+are in a store, its state is in a checkpoint of Spark's. A version that can't be gone on from is left as it is, and the
+next one is built beside it; whichever is served goes on being served until the new one has caught up.
+
+One run at a time works on a view. A lock of the operating system says which, and is gone when its process is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.engine.checkpoint import Checkpoint
+from headwater.errors import UnknownView, ViewBusy
+from headwater.log import folder_of
+from headwater.plan import PlannedView
+from headwater.store import Position, Store, Version
+
+CHANGED = "its declaration has changed"
+GONE = "its checkpoint is gone"
+BEHIND = "its store is behind its checkpoint"
+AHEAD = "its store is ahead of its checkpoint"
+DAMAGED = "its checkpoint can't be read"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The version that a run works on: it `resumes` or begins; `rebuilt` says why it begins though there were rows."""
+
+    number: int
+    resumes: bool
+    rebuilt: str | None = None
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The versions of one view in its store, with their checkpoints below `state`."""
+
+    planned: PlannedView
+    store: Store
+    state: Path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the one run that works on the view; `ViewBusy` at once if another does."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / "lock").open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as cause:
+                file.seek(0)
+                raise self._busy(file.read().strip()) from cause
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            file.flush()
+            yield
+
+    def _busy(self, holder: str) -> ViewBusy:
+        return ViewBusy(
+            f'view "{self.planned.name}" is being brought up to date by another run',
+            detail=f"It is {holder or 'another process'}. Nothing was done here.",
+            hint="Let it finish, or stop it, then run `headwater catch-up` again.",
+            view=self.planned.name,
+            holder=holder,
+        )
+
+    def choose(self) -> Chosen:
+        """The version to work on: the newest of this plan that can be gone on from, or else a new one."""
+        versions = self.store.versions(self.planned.name)
+        if not versions:
+            return self._begin(1, None)
+        mine = [version for version in reversed(versions) if version.fingerprint == self.planned.fingerprint]
+        reasons = []
+        for version in mine:
+            if version.position is None:
+                return self._begin(version.target.version, None)
+            reason = self._obstacle(version, version.position)
+            if reason is None:
+                return Chosen(version.target.version, resumes=True)
+            reasons.append(reason)
+        return self._begin(versions[-1].target.version + 1, reasons[0] if reasons else CHANGED)
+
+    def renew(self, damaged: Chosen, reason: str) -> Chosen:
+        """A new version in place of one whose checkpoint turned out to be damaged, which goes if nobody is served."""
+        newest = self.store.versions(self.planned.name)[-1].target.version
+        if self.store.promoted(self.planned.name) != damaged.number:
+            self.store.drop(self.planned.name, damaged.number)
+        return self._begin(newest + 1, f"{DAMAGED}: {reason}")
+
+    def checkpoint(self, number: int) -> Checkpoint:
+        """The checkpoint of a version."""
+        return Checkpoint.of(self.planned, self._folder / f"v{number}")
+
+    def promoted(self) -> Version:
+        """The version that is served."""
+        for version in self.store.versions(self.planned.name):
+            if version.promoted:
+                return version
+        raise UnknownView(
+            f'view "{self.planned.name}" has no rows yet',
+            hint="Run `headwater catch-up` first.",
+            view=self.planned.name,
+        )
+
+    def _begin(self, number: int, rebuilt: str | None) -> Chosen:
+        """A version with no checkpoint left over from rows that are no longer there."""
+        self.checkpoint(number).renew()
+        return Chosen(number, resumes=False, rebuilt=rebuilt)
+
+    def _obstacle(self, version: Version, position: Position) -> str | None:
+        """Why a version can't be gone on from. The store is written first: it may be ahead by one batch."""
+        checkpoint = self.checkpoint(version.target.version)
+        begun, finished = checkpoint.last_begun(), checkpoint.last_finished()
+        if begun is None:
+            return GONE
+        if damage := checkpoint.damage():
+            return f"{DAMAGED}: {damage}"
+        if finished is not None and finished > position.batch:
+            return BEHIND
+        if begun < position.batch or checkpoint.commits(position.batch) != dict(position.commits):
+            return AHEAD
+        return None
+
+    @property
+    def _folder(self) -> Path:
+        return self.state / folder_of(self.planned.name)
