@@ -76,7 +76,8 @@ class BatchView:
             first = 1 + (self.after or {}).get(stage.relation, -1)
             return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
 
-        return Lowering(scan, self.planned.view.grace, live=False, tally=tally)
+        settled = self.planned.execution.kind == "settle"
+        return Lowering(scan, self.planned.view.grace, False, settled, self.planned.horizon, tally)
 
     def _late(self, late: Late) -> DataFrame:
         shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]

@@ -45,8 +45,11 @@ class Side:
     windowed: bool
 
 
-def joined(stage: Join, left: Side, right: Side) -> DataFrame:
-    """The pairs, under the names that the stage gives them, with `POSITION`, and `END` and `FINAL` where known."""
+def joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> DataFrame:
+    """The pairs, under the names that the stage gives them, with `POSITION`, and `END` and `FINAL` where known.
+
+    Live, a pair is final as soon as it is there; `settled`, when the watermark has passed both of its rows.
+    """
     one = _with_keys(left.frame, [pair[0].sql for pair in stage.equal]).alias("l")
     other = _with_keys(right.frame, [pair[1].sql for pair in stage.equal]).alias("r")
     pairs = one.join(other, F.expr(" AND ".join(_conditions(stage))), _KINDS[stage.kind])
@@ -55,7 +58,7 @@ def joined(stage: Join, left: Side, right: Side) -> DataFrame:
         F.col(f"{sides[side]}.`{name}`").alias(found.name)
         for (side, name), found in zip(stage.renames, stage.columns, strict=True)
     ]
-    return pairs.select(*shown, *_carried(stage, left.windowed))
+    return pairs.select(*shown, *_carried(stage, left.windowed, settled))
 
 
 def lag_of(bound: TimeBound | None) -> timedelta:
@@ -106,24 +109,31 @@ def _whole(bound: TimeBound) -> tuple[timedelta, timedelta]:
     return bound.lower // _MILLISECOND * _MILLISECOND, -(-bound.upper // _MILLISECOND) * _MILLISECOND
 
 
-def _carried(stage: Join, windowed: bool) -> list[Column]:
+def _carried(stage: Join, windowed: bool, settled: bool) -> list[Column]:
     """What travels beside the pairs."""
-    if stage.kind == "semi":
-        kept = [F.col(f"l.{POSITION}")]
-        return [*kept, F.col(f"l.{MARK}").alias(END)] if windowed else kept
-    kept = [F.struct(F.col(f"l.{POSITION}").alias("l"), F.col(f"r.{POSITION}").alias("r")).alias(POSITION)]
+    one_sided = stage.kind in ("semi", "anti")
+    if one_sided:
+        kept = [F.col(f"l.{POSITION}").alias(POSITION)]
+    else:
+        kept = [F.struct(F.col(f"l.{POSITION}").alias("l"), F.col(f"r.{POSITION}").alias("r")).alias(POSITION)]
     if windowed:
-        kept.append(F.expr(f"coalesce(l.{MARK}, r.{MARK})").alias(END))
-    if stage.kind != "inner":
-        kept.append(_final(stage).alias(FINAL))
+        kept.append((F.col(f"l.{MARK}") if one_sided else F.expr(f"coalesce(l.{MARK}, r.{MARK})")).alias(END))
+    if settled or stage.kind not in ("inner", "semi"):
+        kept.append(_final(stage, settled).alias(FINAL))
     return kept
 
 
-def _final(stage: Join) -> Column:
-    """From when a row is final: a pair at once, a row without a partner when none can come any more."""
+def _final(stage: Join, settled: bool) -> Column:
+    """From when a row is final: a pair at once or with its later row, a row alone when no partner can come any more.
+
+    Of a semi join it isn't known which partner was the first.
+    """
     left, right = F.col(f"l.{MARK}"), F.col(f"r.{MARK}")
+    alone, alone_right = left, right
     if stage.bound is not None:
         lower, upper = _whole(stage.bound)
-        left, right = left + interval(upper + _MILLISECOND), right + interval(_MILLISECOND - lower)
-    paired = F.col(f"l.{MARK}").isNotNull() & F.col(f"r.{MARK}").isNotNull()
-    return F.when(paired, F.expr(_ALWAYS)).otherwise(F.coalesce(left, right))
+        alone, alone_right = left + interval(upper + _MILLISECOND), right + interval(_MILLISECOND - lower)
+    if stage.kind in ("semi", "anti"):
+        return alone
+    paired = F.greatest(left, right) if settled else F.expr(_ALWAYS)
+    return F.when(left.isNotNull() & right.isNotNull(), paired).otherwise(F.coalesce(alone, alone_right))

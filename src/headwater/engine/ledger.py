@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
 from typing import Any, Literal, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.engine.stamp import COMMIT, LAST, barrier
+from headwater.engine.stamp import COMMIT, LAST, NEW, barrier
 
 Fate = Literal["filtered", "late", "duplicates", "expanded"]
 LOGGED = "logged"
@@ -74,22 +76,23 @@ class Tally:
     def enter(self, frame: DataFrame, name: str) -> Rows:
         """Rows as they come from a log; tick rows, which have no position, are not counted."""
         self.scans.append(name)
-        return Rows(barrier(frame, name, F.count(COMMIT).alias("rows")), (name,))
+        counted = F.count_if(F.col(NEW)) if NEW in frame.columns else F.count(COMMIT)
+        return Rows(barrier(frame, name, counted.alias("rows")), (name,))
 
     def count(self, rows: Rows, fate: Fate) -> Rows:
         """Count the rows here; those that are missing since they were last counted have this fate.
 
         Where nothing is counted any more, because state has been kept, this is only a barrier.
         """
-        every = F.count(F.lit(1))
+        every = _counting(rows.frame)
         if LAST in rows.frame.columns:
-            return self._step(rows, fate, F.count_if(F.col(LAST)).alias("rows"), every.alias("assignments"))
+            return self._step(rows, fate, _counting(rows.frame, LAST).alias("rows"), every.alias("assignments"))
         return self._step(rows, fate, every.alias("rows"))
 
     def spread(self, rows: Rows, windows: str) -> Rows:
         """Count the rows and the windows that each is in, before it is taken apart into them."""
-        counts = F.count(F.lit(1)).alias("rows"), F.sum(F.size(windows)).alias("assignments")
-        return self._step(rows, None, *counts)
+        size = F.when(F.col(NEW), F.size(windows)) if NEW in rows.frame.columns else F.size(windows)
+        return self._step(rows, None, _counting(rows.frame).alias("rows"), F.sum(size).alias("assignments"))
 
     def _step(self, rows: Rows, fate: Fate | None, *counts: Column) -> Rows:
         name = f"count{len(self.steps)}"
@@ -119,6 +122,12 @@ class Tally:
     def _sum(counts: Mapping[str, Count], names: Iterable[str]) -> Count:
         chosen = [counts.get(name, Count(0, 0)) for name in names]  # of an empty log Spark counts nothing
         return Count(sum(count.rows for count in chosen), sum(count.assignments for count in chosen))
+
+
+def _counting(frame: DataFrame, *conditions: str) -> Column:
+    """The number of rows of which all conditions hold, among those that are new."""
+    wanted = [F.col(name) for name in (*conditions, NEW) if name in frame.columns]
+    return F.count_if(reduce(and_, wanted)) if wanted else F.count(F.lit(1))
 
 
 def observed(execution: Any) -> dict[str, Count]:

@@ -21,12 +21,14 @@ from pyspark.sql import functions as F
 from headwater.engine.aggregate import stable
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
+from headwater.engine.over import ahead, ranked, spelled
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
     END,
     ID,
     LAST,
+    NEW,
     POSITION,
     ROW,
     STAMP,
@@ -49,16 +51,18 @@ from headwater.plan.stages import (
     Filter,
     Join,
     Named,
+    Over,
     Project,
     Role,
     Scan,
     Stage,
+    TopN,
     Union,
 )
-from headwater.plan.state import is_by_identity
+from headwater.plan.state import ends, is_by_identity
 
 KEEP = "__keep"
-_SPANS, _SPAN, _SESSION, _KEY = "__windows", "__span", "__session", "__key"
+_SPANS, _SPAN, _SESSION, _KEY, _RANK = "__windows", "__span", "__session", "__key", "__rank"
 _MILLISECOND = timedelta(milliseconds=1)
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
@@ -75,13 +79,16 @@ class Late:
 class Lowering:
     """How stages are lowered: where a scan's rows come from, and the view's grace.
 
-    `live` rows are a stream, whose state must be evicted. `tally` counts rows where it is given. Rows that come too
-    late are gathered in `late`, as queries that nobody need run.
+    `live` rows are a stream, whose state must be evicted. `settled` views get every operator that Spark has in batch,
+    and a `FINAL` for every row; `horizon` is how far back a row matters where nothing else says so. `tally` counts rows
+    where it is given. Rows that come too late are gathered in `late`, as queries that nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
     grace: timedelta
     live: bool
+    settled: bool = False
+    horizon: timedelta | None = None
     tally: Tally | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -113,6 +120,8 @@ class Lowering:
                 return self._assign(stage)
             case Union():
                 return self._union(stage)
+            case Deduplicate() if self.settled and stage.order and not is_by_identity(stage):
+                return self._first(stage, stage.keys, 1)
             case Deduplicate():
                 return self._deduplicate(stage)
             case Join() if stage.as_of is None:
@@ -121,6 +130,10 @@ class Lowering:
                 return self._session(stage)
             case Aggregate():
                 return self._aggregate(stage)
+            case Over() if self.settled:
+                return self._over(stage)
+            case TopN() if self.settled:
+                return self._first(stage, stage.partition, stage.limit)
             case _:
                 what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
                 raise NotSupportedYet(
@@ -152,7 +165,7 @@ class Lowering:
 
     def _expand(self, stage: Expand) -> Rows:
         rows = self.lower(stage.input)
-        elements = F.expr(stage.generator.sql).alias(*stage.outputs)
+        elements = F.expr(_generator(stage)).alias(*stage.outputs)
         return self._count(
             rows.then(rows.frame.select(*_columns(stage.input), elements, *_carried(rows.frame))), "expanded"
         )
@@ -217,16 +230,19 @@ class Lowering:
         rows = self._keyed(stage.input, stage.keys)
         keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
         frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
-        return Rows(frame.select(*_columns(stage), F.col(MARK).alias(END), POSITION))
+        final = [F.col(MARK).alias(FINAL)] if self.settled else []
+        return Rows(frame.select(*_columns(stage), F.col(MARK).alias(END), POSITION, *final))
 
     def _join(self, stage: Join) -> Rows:
         times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
         left, right = (self._side(side, time) for side, time in zip(stage.inputs, times, strict=True))
-        return Rows(joined(stage, left, right))
+        return Rows(joined(stage, left, right, settled=self.settled))
 
     def _side(self, stage: Stage, time: str | None) -> Side:
         """One side of a join: its rows, admitted by their time, or by the end of their window."""
         rows = self.lower(stage)
+        if time is not None and FINAL in rows.frame.columns:  # a row of a window, or of another join: it is in time
+            return Side(self._enter(rows, stage, F.col(f"`{time}`")).frame, windowed=False)
         if time is not None and END in rows.frame.columns:
             raise NotSupportedYet(
                 "a join of windows within a bound in time can't be executed in this version",
@@ -236,6 +252,32 @@ class Lowering:
         end = F.col(END) if time is None else F.col(f"`{time}`")
         rows = self._enter(rows if time is None else self._admit(rows, stage, end), stage, end)
         return Side(rows.frame, windowed=time is None)
+
+    def _over(self, stage: Over) -> Rows:
+        rows = self._entered(stage.input)
+        values = {call.name: F.expr(spelled(call, stage.input, self.horizon)) for call in stage.functions}
+        final = F.col(MARK) + interval(ahead(stage, self.horizon))
+        return Rows(rows.frame.withColumns(values).select(*_columns(stage), POSITION, final.alias(FINAL)))
+
+    def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
+        """The first rows of each partition, which must be over at some instant."""
+        if not ends(partition, stage.input):
+            raise NotSupportedYet(
+                "the first rows of a partition without an end can't be kept in this version",
+                hint="Partition by a window.",
+                origin=stage.origin,
+            )
+        rows = self._keyed(stage.input, partition)
+        rank = stage.rank or _RANK
+        frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
+        return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL)))
+
+    def _entered(self, below: Stage) -> Rows:
+        """The rows of a stage by their own time, or by that of the window or the group that they are in."""
+        rows = self.lower(below)
+        known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
+        rows = rows if known else self._admit(rows, below, F.col(TIME))
+        return self._enter(rows, below, F.col(known or TIME))
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
@@ -247,6 +289,14 @@ class Lowering:
         rows = self.lower(below)
         fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
         timed = {found.role: found for found in fields if found.role is not None}
+        if not timed:
+            raise NotSupportedYet(
+                "groups without an end in time can't be kept in this version",
+                hint="Group by a window.",
+                origin=below.origin,
+            )
+        if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
+            return self._enter(rows, below, F.col(FINAL))
         if Role.WINDOW_END in timed or Role.WINDOW_TIME in timed:
             return self._enter(rows, below, F.col(END))
         if (started := timed.get(Role.WINDOW_START)) is not None:
@@ -282,14 +332,17 @@ class Lowering:
     def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST) if name in rows.frame.columns]
-        chosen = rows.frame.select(*_columns(stage), _position(rows.frame), *extra, mark(marked, MARK))
+        extra = [name for name in (*unique, LAST, NEW) if name in rows.frame.columns]
+        places = [COMMIT, ROW] if unique and self.settled else []
+        shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
+        chosen = shown.select(*_columns(stage), _position(shown), *extra, *places, mark(marked, MARK))
         if rows.passed:
             rows = self._count(rows.then(chosen), "late")
         else:
             rows = rows.then(barrier(chosen, f"marked{next(self._numbers)}", _every()) if self.live else chosen)
         if unique:
-            rows = self._count(rows.then(rows.frame.dropDuplicates([*unique, MARK])), "duplicates")
+            once = _earliest if self.settled else DataFrame.dropDuplicates
+            rows = self._count(rows.then(once(rows.frame, [*unique, MARK])), "duplicates")
         if self.tally is not None:
             self.tally.use(rows)
         return rows
@@ -297,6 +350,12 @@ class Lowering:
     def _count(self, rows: Rows, fate: Fate) -> Rows:
         """Count the rows, as long as each is still a row of the log."""
         return self.tally.count(rows, fate) if self.tally is not None and rows.passed else rows
+
+
+def _earliest(frame: DataFrame, keys: list[str]) -> DataFrame:
+    """Of the rows with the same keys the first in the log: which of them is counted must not depend on the slice."""
+    place = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {COMMIT}, {ROW})"
+    return frame.withColumn(_RANK, F.expr(place)).where(F.col(_RANK) == 1).drop(_RANK, COMMIT, ROW)
 
 
 def _every() -> Column:
@@ -313,6 +372,13 @@ def _named(found: Named) -> Column:
 
 def _carried(frame: DataFrame) -> list[Column]:
     return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns]
+
+
+def _generator(stage: Expand) -> str:
+    """The call that gives the elements; OUTER, where it makes a difference, is in the name of the function."""
+    function, bracket, arguments = stage.generator.sql.partition("(")
+    outer = stage.outer and function.lower() in ("explode", "posexplode", "inline")
+    return f"{function}{'_outer' if outer else ''}{bracket}{arguments}"
 
 
 def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
@@ -352,7 +418,9 @@ def _calls(stage: Aggregate) -> list[Column]:
 
 def _finished(stage: Aggregate, frame: DataFrame, final: Column) -> DataFrame:
     keep = F.lit(True) if stage.having is None else F.coalesce(F.expr(stage.having.sql), F.lit(False))
-    return frame.select(*_columns(stage), final.alias(FINAL), keep.alias(KEEP))
+    keys = [F.col(f"`{key.name}`") for key in stage.keys]  # they tell the rows apart, and so decide ties behind this
+    position = F.struct(*keys).alias(POSITION)
+    return frame.select(*_columns(stage), position, final.alias(FINAL), keep.alias(KEEP))
 
 
 def _bound(stage: Aggregate, key: Named) -> Role | None:

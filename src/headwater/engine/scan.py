@@ -5,15 +5,20 @@ Both give the scan's columns and what is carried beside them (`stamp.CARRIED`), 
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.engine.source import schema_ddl
-from headwater.engine.stamp import COMMIT, ID, ROW, STAMP, TIME, track
+from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, track
 from headwater.engine.stream import read_stream
 from headwater.engine.view import Pace
 from headwater.log import TopicLog
+from headwater.log.datafile import DataFile
 from headwater.plan.stages import Scan
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def live_scan(
@@ -24,13 +29,41 @@ def live_scan(
     return track(_named(source, scan, pace), pace.delay)
 
 
-def batch_scan(spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, first: int, last: int) -> DataFrame:
-    """The rows of the commits from `first` to `last`, at once."""
+def batch_scan(
+    spark: SparkSession,
+    log: TopicLog,
+    scan: Scan,
+    pace: Pace,
+    first: int,
+    last: int,
+    since: datetime | None = None,
+    after: int = 0,
+) -> DataFrame:
+    """The rows of the commits from `first` to `last`, at once.
+
+    Files of which no row is later than `since` are left out, unless they have commits after `after`.
+    """
     columns = _columns(scan, pace)
     schema = schema_ddl(log.topic, columns)
-    files = [f"{log.storage.url}/{file.path}" for file in log.snapshot().between(first, last)]
+    chosen = [file for file in log.snapshot().between(first, last) if _matters(file, scan, since, after)]
+    files = [f"{log.storage.url}/{file.path}" for file in chosen]
     rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
     return _named(rows.where(F.col("_commit").between(first, last)), scan, pace)
+
+
+def _matters(file: DataFile, scan: Scan, since: datetime | None, after: int) -> bool:
+    if since is None or scan.time is None or file.commits[1] > after:
+        return True
+    return bool(file.greatest[scan.time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
+
+
+def slice_scan(
+    spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, after: int, last: int, since: datetime | None
+) -> DataFrame:
+    """The rows up to a commit that are later than an instant, and those of the commits after another, which are new."""
+    rows, new = batch_scan(spark, log, scan, pace, 0, last, since, after), F.col(COMMIT) > after
+    kept = rows if since is None or not scan.time else rows.where(new | (F.col(TIME) > F.lit(since)))
+    return kept.withColumn(NEW, new)
 
 
 def _columns(scan: Scan, pace: Pace) -> list[str]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
@@ -19,6 +20,9 @@ from headwater.operate.halt import Halt
 from headwater.operate.versions import Chosen, Versions
 from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Store, Target
+
+if TYPE_CHECKING:
+    from headwater.engine.live import Changes
 
 T = TypeVar("T")
 KEPT = "Its rows are as they were after the last batch that succeeded."
@@ -153,7 +157,7 @@ class Run:
         self.halt.wait(wait)
 
     def _attempt(self, target: Target, epoch: int) -> None:
-        from headwater.engine.live import Changes, LiveView
+        from headwater.engine.live import LiveView
 
         heads = {name: max(log.head, 0) for name, log in self.logs.items()}
 
@@ -167,16 +171,27 @@ class Run:
 
         self.report(Reading(self.planned.name, {}, heads, self.rows))
         checkpoint = self.versions.checkpoint(target.version)
-        view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
-        view.catch_up(self.spark, self.options)
+        if self.planned.execution.kind == "settle":
+            self._settle(target, checkpoint.folder, deliver)
+        else:
+            view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
+            view.catch_up(self.spark, self.options)
         if self.halt.is_wanted:
             raise _stopped(self.planned.name)
+
+    def _settle(self, target: Target, folder: Path, deliver: Callable[[Changes], None]) -> None:
+        from headwater.engine.settle import Settled, SettleView
+
+        position = self.store.position(target.view, target.version)
+        begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
+        view = SettleView(self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted)
+        view.catch_up(self.spark, self.options, begin)
 
     def _named(self, failure: ViewFailed, chosen: Chosen) -> ViewFailed:
         """The failure with what it failed on, where that can be found."""
         from headwater.engine.culprit import named
 
-        if self.halt.is_wanted:
+        if self.halt.is_wanted or self.planned.execution.kind == "settle":
             return failure
         return named(self.spark, self.planned, self.logs, self.versions.checkpoint(chosen.number), failure)
 

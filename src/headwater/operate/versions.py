@@ -115,7 +115,12 @@ class Versions:
         return Chosen(number, resumes=False, rebuilt=rebuilt)
 
     def _obstacle(self, version: Version, position: Position) -> str | None:
-        """Why a version can't be gone on from. The store is written first: it may be ahead by one batch."""
+        """Why a version can't be gone on from. The store is written first: it may be ahead by one batch.
+
+        A view that is settled has no other state than its position in the store, and what it can compute again.
+        """
+        if self.planned.execution.kind == "settle":
+            return None if self.checkpoint(version.target.version).folder.is_dir() else GONE
         checkpoint = self.checkpoint(version.target.version)
         begun, finished = checkpoint.last_begun(), checkpoint.last_finished()
         if begun is None:

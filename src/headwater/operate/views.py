@@ -22,6 +22,7 @@ from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
 from headwater.plan import Plan, PlannedView
+from headwater.plan.stages import Apply
 from headwater.store import OpenStore, Store, Version, open_store
 
 if TYPE_CHECKING:
@@ -214,8 +215,12 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     read = next((scan for scan in planned.scans if scan.kind != "stream"), None)
     if read is not None:
         reason = f'It reads the {read.kind} "{read.relation}"; only streams can be read yet.'
-    elif planned.execution.kind != "live":
-        reason = f"It needs to be settled: {planned.execution.why}."
+    elif not planned.execution.settles:
+        reason = "Its rows have no end in time."
+    elif any(isinstance(stage, Apply) for stage in planned.stages):
+        reason = "It is a Python function of DataFrames."
+    elif planned.execution.kind == "settle" and planned.horizon is None:
+        reason = "Nothing says how far back an input can matter."
     else:
         return None
     return NotSupportedYet(

@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from headwater import model
 from headwater.model import Emit
+from headwater.plan.key import key_of
 from headwater.plan.planned import Execution
 from headwater.plan.stages import (
     STATELESS,
@@ -59,6 +60,11 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
         return (
             "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
+        )
+    if view.emit is Emit.CHANGES and next(_obstacles(root), None) and key_of(view, root)[0].kind == "row":
+        return (
+            "Its rows have no key by which a change could find them.",
+            "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
         )
     append_only = next(_append_only(root), None)
     if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
@@ -183,6 +189,8 @@ def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[
 def _settled_emit(view: model.View, root: Stage) -> tuple[Emit, str]:
     if view.emit is not None:
         return view.emit, "as declared"
+    if settles(root) and key_of(view, root)[0].kind == "row":
+        return Emit.FINAL, "its rows have no key by which a change could find them"
     if settles(root):
         return Emit.CHANGES, "the open part is recomputed and the difference is written"
     return Emit.CHANGES, "no row is ever final"

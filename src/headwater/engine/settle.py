@@ -1,0 +1,170 @@
+"""Settle: a view kept up to date by batch queries over slices of event time.
+
+When the watermark moves from W0 to W1, the view's stages are executed over the rows that can still matter, and the rows
+that became final in between are written: each once. Everything that was admitted up to the watermark less grace has
+arrived, so that a slice is complete, and it doesn't matter where the log was cut into slices. With `emit = 'changes'`
+the rows that are not final yet (the *open* part) are computed too, and the difference to those of the step before is
+written.
+
+A view's only state is where it is: the position in its store. The open part of the last step is kept in a file beside,
+to compare with; if it is gone, it is computed again from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.feather as feather
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from headwater.engine.batch import as_arrow
+from headwater.engine.difference import difference
+from headwater.engine.failure import failure_of
+from headwater.engine.join import FINAL
+from headwater.engine.ledger import LOGGED, Tally, observed
+from headwater.engine.live import Changes
+from headwater.engine.lower import KEEP, Lowering
+from headwater.engine.scan import slice_scan
+from headwater.engine.source import Limits, LogStream, check_options
+from headwater.engine.stamp import interval
+from headwater.engine.view import output_schema, pace_of
+from headwater.log import TopicLog
+from headwater.log.read import count_rows
+from headwater.model import Emit
+from headwater.plan import PlannedView
+from headwater.plan.stages import Scan
+
+_OPEN = "__open"
+_MARGIN = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How far a view is settled: the number of its last step, the commits that it has read, the watermark there."""
+
+    number: int
+    commits: Mapping[str, int]
+    watermark: datetime
+
+
+@dataclass(frozen=True)
+class SettleView:
+    """A view, the key that tells its rows apart, the logs it reads, and a folder for its open part.
+
+    `deliver` is given each step's changes and returns when they are durable. A step is not begun once `halted`.
+    """
+
+    planned: PlannedView
+    key: tuple[str, ...]
+    logs: Mapping[str, TopicLog]
+    folder: Path
+    deliver: Callable[[Changes], object]
+    halted: Callable[[], bool] = lambda: False
+
+    def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> None:
+        """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow."""
+        check_options(options)
+        streams = {name: LogStream(log, self._columns(name), Limits.of(options)) for name, log in self.logs.items()}
+        for stream in streams.values():
+            stream.stop_at_head()
+        at, open_part = begin, None
+        try:
+            while not self.halted():
+                commits = at.commits if at else dict.fromkeys(self.logs, 0)
+                upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
+                ends = {name: offset["commit"] for name, offset in upto.items()}
+                if at is not None and ends == dict(at.commits):
+                    return
+                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES:
+                    open_part = self._open_part(spark, at)
+                at, open_part = self._step(spark, at, ends, open_part)
+        except (PySparkException, Py4JError) as cause:
+            raise failure_of(self.planned.name, cause) from cause
+
+    def _step(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
+    ) -> tuple[Settled, pa.Table]:
+        tally = Tally()
+        frame = self._slice(spark, begin, upto, tally)
+        rows = as_arrow(frame, None)
+        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
+        schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
+        shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
+        still_open = still_open.cast(schema)
+        if self.planned.emit is Emit.CHANGES:
+            upserts, deletes = difference(before if before is not None else schema.empty_table(), shown, self.key)
+            self._keep(number, still_open)
+        else:
+            upserts, deletes = shown.filter(pc.invert(rows[_OPEN])), schema.empty_table().select(list(self.key))
+        reached = pace_of(self.planned).reached(self.logs, upto)
+        counts = {**ledger, LOGGED: self._logged(begin, upto)}
+        self.deliver(Changes(number, upserts, deletes, upto, reached, counts))
+        self._forget(number)
+        return Settled(number, upto, reached), still_open
+
+    def _slice(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], tally: Tally | None
+    ) -> DataFrame:
+        """The rows that are not yet final where the slice begins, and whether they are where it ends."""
+        pace = pace_of(self.planned)
+        horizon = self.planned.horizon or timedelta()
+        settled_at = begin.watermark - pace.settles if begin else None
+        since = settled_at - 2 * horizon - _MARGIN if settled_at else None
+
+        def scan(stage: Scan) -> DataFrame:
+            after = begin.commits[stage.relation] if begin else 0
+            return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
+
+        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.horizon, tally).view(self.planned.root)
+        if KEEP in rows.columns:
+            rows = rows.where(F.col(KEEP))
+        if settled_at is not None:
+            rows = rows.where(F.col(FINAL) > F.lit(settled_at))
+        is_open = F.col(FINAL) + interval(pace.settles) > F.lit(pace.reached(self.logs, upto))
+        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        return rows.select(*shown, is_open.alias(_OPEN))
+
+    def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
+        found = 0
+        for scan in self.planned.scans:
+            after = begin.commits[scan.relation] if begin else 0
+            found += count_rows(self.logs[scan.relation], after + 1, upto[scan.relation])
+        return found
+
+    def _columns(self, topic: str) -> list[str]:
+        return [found.name for scan in self.planned.scans if scan.relation == topic for found in scan.columns]
+
+    # The open part
+
+    def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
+        """The rows that were open after the last step."""
+        schema, file = output_schema(self.planned), self._file(at.number)
+        try:
+            kept: pa.Table = feather.read_table(file)
+            return kept.cast(schema)
+        except (OSError, pa.ArrowInvalid):
+            rows = as_arrow(self._slice(spark, at, at.commits, None), None)
+            return rows.filter(rows[_OPEN]).select(schema.names).cast(schema)
+
+    def _keep(self, number: int, rows: pa.Table) -> None:
+        """Keep the open part of a step before the step is delivered: if that fails, the step is done again."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        staged = self._file(number).with_suffix(".tmp")
+        feather.write_feather(rows, staged)
+        staged.replace(self._file(number))
+
+    def _forget(self, number: int) -> None:
+        for file in self.folder.glob("open-*.arrow"):
+            if file != self._file(number):
+                file.unlink(missing_ok=True)
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"open-{number}.arrow"
