@@ -49,7 +49,7 @@ def test_compaction_merges_neighbours_and_leaves_large_files_alone(again: Again)
     log = again()
     for number in range(6):
         log.append(orders((str(number), number)))
-    size = max(file.size for file in log.snapshot().files.values())
+    size = min(file.size for file in log.snapshot().files.values())
     assert compact(log, target_size=2 * size) == 6
     ranges = sorted(file.commits for file in log.snapshot().files.values())
     assert ranges == [(1, 2), (3, 4), (5, 6)]
