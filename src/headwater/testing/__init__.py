@@ -1,0 +1,21 @@
+"""Testing a project: input as data, crashes as data, and the same rows from every execution.
+
+import headwater.testing as ht
+
+with ht.scenario(SQL) as shop:
+    shop.append("orders", rows, commits=[2, 3])
+    shop.crash(point="before apply")
+    shop.run()
+    shop.expect("orders_per_minute", expected)
+"""
+
+from headwater.testing.compare import Difference, compare
+from headwater.testing.crash import Crash
+from headwater.testing.execution import EXECUTIONS, Execution, executions
+from headwater.testing.scenario import Scenario, scenario
+from headwater.testing.script import COMMIT, CRASH, Now, Tick, read_script
+
+__all__ = [
+    "COMMIT", "CRASH", "EXECUTIONS", "Crash", "Difference", "Execution", "Now", "Scenario", "Tick", "compare",
+    "executions", "read_script", "scenario",
+]  # fmt: skip

@@ -1,0 +1,150 @@
+"""Executions: one input, executed in every way, for the promise that all give the same rows.
+
+    straight                    half of the input, a run, the rest, a run
+    one commit per micro-batch  one run over the whole log
+    all at once                 one run over the whole log, in one micro-batch
+    killed and resumed          the process dies twice: when the store has a batch that Spark doesn't know of, and when
+                                neither has it; each life takes other batches
+    rebuilt                     the state is thrown away and a new version built from zero, two commits at a time
+    batch                       from the whole log at once, without a store
+
+All of them read one log, fed once; each but the last makes a new version of every view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.testing.compare import compare
+from headwater.testing.crash import Crash
+from headwater.testing.scenario import Scenario, scenario
+from headwater.testing.script import COMMIT, Append, Script, Tick, steps_of
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came of one execution: the rows of each materialized view, or the error that stopped it.
+
+    `scenario` is as the execution left it, until the next one begins.
+    """
+
+    name: str
+    scenario: Scenario
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    error: Exception | None = None
+
+    def rows(self, view: str) -> pa.Table:
+        """The rows of a view; raises the error if there was one."""
+        if self.error is not None:
+            raise self.error
+        return self.tables[view]
+
+    def expect(self, view: str, rows: pa.Table | Iterable[Mapping[str, Any]]) -> None:
+        """AssertionError that names the execution and the difference, unless the view has exactly these rows."""
+        difference = compare(self.rows(view), rows)
+        if difference:
+            raise AssertionError(f'view "{view}", {self.name}: {difference}')
+
+
+def executions(sql: str | Path, script: Script, names: Iterable[str] | None = None) -> Iterator[Execution]:
+    """Execute the views over a script in each way, or in those named; one that fails doesn't keep the next from it.
+
+    Crashes that the script holds happen while it is fed, before the first execution has read it all.
+    """
+    with scenario(sql) as found:
+        course = _Course(found, script)
+        for name in EXECUTIONS if names is None else names:
+            yield _execute(name, course)
+
+
+def _execute(name: str, course: _Course) -> Execution:
+    try:
+        return Execution(name, course.scenario, _WAYS[name](course))
+    except Exception as error:
+        return Execution(name, course.scenario, error=error)
+
+
+class _Course:
+    """A scenario and how much of the script it has been fed."""
+
+    def __init__(self, found: Scenario, script: Script) -> None:
+        self.scenario = found
+        self._left = list(script)
+        steps = [step.topic for step in steps_of(script) if isinstance(step, Append | Tick)]
+        self.commits = max(map(steps.count, steps), default=0)
+
+    def feed(self) -> None:
+        """Feed what is left of the script."""
+        self._feed(len(self._left))
+
+    def feed_half(self) -> None:
+        """Feed the script up to the commit that is about in its middle."""
+        ends = [place for place, item in enumerate(self._left) if item == COMMIT]
+        self._feed(min(ends, key=lambda place: abs(place - len(self._left) / 2), default=0))
+
+    def _feed(self, count: int) -> None:
+        self.scenario.feed(self._left[:count])
+        self._left = self._left[count:]
+
+    def held(self) -> dict[str, pa.Table]:
+        return {view: self.scenario.rows(view) for view in self.scenario.views}
+
+    def afresh(self) -> Scenario:
+        """The scenario with the whole log and without the state of earlier runs."""
+        self.feed()
+        self.scenario.forget()
+        return self.scenario
+
+
+def _straight(course: _Course) -> dict[str, pa.Table]:
+    course.feed_half()
+    course.scenario.run()
+    course.feed()
+    course.scenario.run()
+    return course.held()
+
+
+def _one_by_one(course: _Course) -> dict[str, pa.Table]:
+    course.afresh().run(per_batch=1)
+    return course.held()
+
+
+def _all_at_once(course: _Course) -> dict[str, pa.Table]:
+    course.afresh().run()
+    return course.held()
+
+
+def _killed(course: _Course) -> dict[str, pa.Table]:
+    found = course.afresh()
+    for view in found.views:
+        found.crash(view, at=Crash("after apply", max(1, course.commits // 2)), per_batch=1)
+        found.crash(view, at=Crash("before apply", 2), per_batch=2)  # the first batch is the one that was not finished
+    found.run()
+    return course.held()
+
+
+def _rebuilt(course: _Course) -> dict[str, pa.Table]:
+    course.afresh().run(per_batch=2)
+    return course.held()
+
+
+def _batch(course: _Course) -> dict[str, pa.Table]:
+    course.feed()
+    return {view: course.scenario.batch(view) for view in course.scenario.views}
+
+
+_WAYS: Mapping[str, Callable[[_Course], dict[str, pa.Table]]] = {
+    "straight": _straight,
+    "one commit per micro-batch": _one_by_one,
+    "all at once": _all_at_once,
+    "killed and resumed": _killed,
+    "rebuilt": _rebuilt,
+    "batch": _batch,
+}
+EXECUTIONS = tuple(_WAYS)
+"""The names of all executions."""
