@@ -3,13 +3,14 @@
 # make test      set-up, servers, lint and every test; ARGS="-k clock" is given to pytest
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
+# make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_SEED
 # make bench     the log and the store against their peers, as in docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
 .DEFAULT_GOAL := setup
 .NOTPARALLEL:
-.PHONY: setup demo test lint format servers bench lock clean
+.PHONY: setup demo test lint format servers chaos bench lock clean
 
 VENV := .venv
 READY := $(VENV)/ready
@@ -55,6 +56,10 @@ format: setup
 
 servers: setup
 	@$(VENV)/bin/python tools/servers.py $(if $(ALL),--all)
+
+chaos: setup
+	$(call say,chaos: pytest)
+	@HYPOTHESIS_PROFILE=chaos CHAOS_KILLS=$${CHAOS_KILLS:-25} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

@@ -46,6 +46,7 @@ class Poisoned:
     query: str
     condition: str
     named: dict[str, Any]
+    options: str = ""
 
 
 VIEWS = {
@@ -61,6 +62,12 @@ VIEWS = {
         THE_ROW,
     ),
     "copies": Poisoned("SELECT id, 1 / k AS x FROM events", "DIVIDE_BY_ZERO", THE_ROW | {"topic": "events"}),
+    "around": Poisoned(
+        "SELECT id, sum(10 DIV k) OVER (PARTITION BY shop ORDER BY at"
+        " RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW) AS x, at FROM sales",
+        "DIVIDE_BY_ZERO",
+        THE_ROW,
+    ),
     "whole_sum": Poisoned(
         f"SELECT shop, window_end, sum(n) AS x {WINDOW}",
         "ARITHMETIC_OVERFLOW",
@@ -70,6 +77,7 @@ VIEWS = {
         f"SELECT shop, window_end, sum(amount) AS x {WINDOW}",
         "ARITHMETIC_OVERFLOW",
         {"group": THE_GROUP, "expression": "SUM(amount)"},
+        "WITH (emit = 'final')",
     ),
     "ratio": Poisoned(
         f"SELECT shop, window_end, 100 DIV (sum(k) - 1 + count(*) - 2) AS x {WINDOW}",
@@ -110,13 +118,15 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
     folder = tmp_path_factory.mktemp("poison")
     (folder / "headwater.toml").write_text('name = "poison"\n[spark]\n"spark.master" = "local[2]"\n')
     (folder / "streams.sql").write_text(STREAMS)
-    views = [f"CREATE MATERIALIZED VIEW {name} AS {view.query}" for name, view in VIEWS.items()]
+    views = [f"CREATE MATERIALIZED VIEW {name} {view.options} AS {view.query}" for name, view in VIEWS.items()]
     (folder / "views.sql").write_text(";\n".join([*views, HEALTHY]) + ";\n")
     with hw.open(folder) as project:
         feed(project, COMMITS[:1])
         first = project.catch_up()
         assert not [done.error for done in first if done.error]
         held = {name: rows_of(project, name) for name in VIEWS}
+        nothing_final_yet = {"around", "exact_sum"}
+        assert {name for name, rows in held.items() if not rows.num_rows} == nothing_final_yet
         feed(project, COMMITS[1:])
         done = project.catch_up()
         assert [found.view for found in done] == [*VIEWS, "healthy"], "in the order of declaration"
@@ -143,7 +153,6 @@ def test_the_event_stands_in_the_error(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_rows_of_a_view_that_stopped_are_as_they_were(outcome: Outcome, name: str) -> None:
-    assert outcome.held[name].num_rows >= 2
     assert rows_of(outcome.project, name).equals(outcome.held[name])
 
 

@@ -291,12 +291,16 @@ def dead(
 @command
 def catch_up(
     views: Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")] = None,
+    max_rows: Annotated[int | None, typer.Option(min=1, help="About how many rows in a micro-batch.")] = None,
+    max_commits: Annotated[int | None, typer.Option(min=1, help="How many commits in a micro-batch.")] = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
     """Bring views to the head of their topics, and end. A view that fails stops alone; Ctrl-C stops all, cleanly."""
+    limits = {"max_rows": max_rows, "max_commits": max_commits}
+    options = {name: str(limit) for name, limit in limits.items() if limit is not None}
     with hw.open(project) as opened, CatchingUp(quiet=json_) as watched:
-        done = opened.catch_up(*(views or ()), progress=watched.update)
+        done = opened.catch_up(*(views or ()), options=options, progress=watched.update)
     for found in done:
         if found.error is not None:
             show_error(found.error, as_records=json_)

@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 
 from headwater.engine.aggregate import stable
 from headwater.engine.batch import BatchView
-from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.failure import KEPT
 from headwater.engine.group import find_group
 from headwater.engine.halving import computed, first_failing
@@ -28,12 +27,11 @@ from headwater.engine.ledger import Tally
 from headwater.engine.lower import Lowering
 from headwater.engine.scan import batch_scan
 from headwater.engine.stamp import COMMIT, POSITION, ROW, barrier
-from headwater.engine.view import Logs, pace_of
+from headwater.engine.view import pace_of
 from headwater.errors import HeadwaterError, ViewFailed
 from headwater.intake.encode import json_lines_of
 from headwater.log.read import read
-from headwater.plan import PlannedView
-from headwater.plan.stages import STATELESS, Aggregate, Deduplicate, Expression, Join, Scan, Stage
+from headwater.plan.stages import STATELESS, Aggregate, Deduplicate, Expression, Join, Over, Scan, Stage, TopN
 from headwater.plan.state import is_by_identity
 
 LONGEST_SHOWN = 400
@@ -41,15 +39,13 @@ Place = tuple[int, int]
 """The commit and the row."""
 
 
-def named(
-    spark: SparkSession, planned: PlannedView, logs: Logs, checkpoint: Checkpoint, failure: ViewFailed
-) -> ViewFailed:
-    """The failure with the row or the group that it comes from, where one is found; else as it was."""
-    batch = checkpoint.last_begun()
-    if batch is None:
+def named(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFailed:
+    """The failure with the row or the group that it comes from, where one is found; else as it was.
+
+    The view is the one that failed, over the commits of the batch that it failed in.
+    """
+    if not failure.fields.get("condition"):  # it isn't Spark's: no expression has failed
         return failure
-    after = checkpoint.commits(batch - 1) if batch else dict.fromkeys(planned.inputs, 0)
-    view = BatchView(planned, logs, checkpoint.commits(batch), after)
     try:
         return _by_row(spark, view) or _by_group(spark, view, failure)
     except (PySparkException, Py4JError, HeadwaterError, pa.ArrowException):
@@ -94,8 +90,12 @@ def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: Place, last
 
 
 def _row_wise(lowering: Lowering, stage: Stage) -> Iterator[DataFrame]:
-    """What is computed from each row alone, up to the operators that keep state and into their keys and arguments."""
-    if _is_row_wise(stage):
+    """What is computed from each row alone, up to the operators that keep state and into their keys and arguments.
+
+    What a window function computes from a row can't be had without the rows around it: there it is computed from those
+    that are looked at, of which one is left in the end.
+    """
+    if _is_row_wise(stage) or (isinstance(stage, Over | TopN) and _is_row_wise(stage.input)):
         yield lowering.lower(stage).frame
         return
     for number, below in enumerate(stage.inputs):

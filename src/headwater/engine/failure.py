@@ -36,7 +36,7 @@ _CHECKPOINT = (
 _TRANSIENT = (
     "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR",
     "CANNOT_WRITE_STATE_STORE",
-    "FAILED_READ_FILE",
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
     "FAILED_RENAME_TEMP_FILE",
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE",
     "STREAMING_PYTHON_RUNNER_INITIALIZATION",
@@ -46,7 +46,7 @@ _LOST = re.compile(
     r"ExecutorLostFailure|FetchFailed|Python worker (exited unexpectedly|failed to connect)|Connection (reset|refused)"
     r"|Broken pipe|SparkContext was shut down|No space left on device"
 )
-_IO = ("java.io.", "java.net.", "java.nio.file.")
+_IO = re.compile(r"java\.(net\.|nio\.(file|channels)\.|io\.(IO|EOF|FileNotFound|InterruptedIO|UncheckedIO)Exception)")
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
 _MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
 _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
@@ -76,7 +76,7 @@ def failure_of(view: str, cause: BaseException) -> HeadwaterError:
         return _interrupted(view, _said(links, cause))
     if any(condition.startswith(_CHECKPOINT) for condition in conditions) or _is_log_of_checkpoint(text):
         return damaged(view, _said(links, cause))
-    if _LOST.search(text) or any(link.kind.startswith(_IO) for link in links):
+    if _LOST.search(text) or any(_IO.match(link.kind) for link in links):
         return _interrupted(view, _said(links, cause))
     return _failed(view, links, cause)
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.engine.batch import BatchView, as_arrow
@@ -54,7 +54,7 @@ def _too_great(spark: SparkSession, view: BatchView, aggregate: Aggregate) -> Gr
         return None
     fields = tuple(Field(flag.name, pa.bool_()) for flag in flags)
     tried = replace(aggregate, columns=(*_keys(aggregate), *fields), aggregates=tuple(flags), having=None)
-    frame = _open(view, _whole(view).lowering(spark).lower(tried).frame)
+    frame = _still_open(view, _whole(view).lowering(spark).lower(tried).frame)
     any_of = " OR ".join(flag.name for flag in flags)
     found = as_arrow(_ordered(frame.where(any_of), aggregate).limit(1), None)
     if not found.num_rows:
@@ -72,12 +72,13 @@ def _overflows(number: int, call: Call) -> Call:
 
 def _above(spark: SparkSession, view: BatchView, aggregate: Aggregate) -> Group | None:
     plain = replace(aggregate, having=None)
-    frame = _open(view, _whole(view).lowering(spark).lower(plain).frame)
+    frame = _shown(view, _still_open(view, _whole(view).lowering(spark).lower(plain).frame))
     groups = as_arrow(_ordered(frame, aggregate).drop(KEEP).limit(MOST_GROUPS), None)
 
     def compute(low: int, high: int) -> None:
         some = spark.createDataFrame(groups.slice(low, high - low).combine_chunks())
-        lowering = _Above(_nothing, view.planned.view.grace, live=False, aggregate=aggregate, groups=some)
+        same = view.lowering(spark)
+        lowering = _Above(_nothing, same.grace, same.live, same.settled, same.horizon, aggregate=aggregate, groups=some)
         computed(lowering.view(view.planned.root))
 
     found = first_failing(groups.num_rows, compute, view.planned.name)
@@ -110,13 +111,20 @@ def _whole(view: BatchView) -> BatchView:
     return replace(view, after=None)
 
 
-def _open(view: BatchView, groups: DataFrame) -> DataFrame:
-    """Those that the failing batch could compute: still open before it and, if rows are final, closed by it."""
-    pace = pace_of(view.planned)
-    closes_at = F.col(FINAL) + interval(pace.settles)
-    before, now = (F.lit(pace.reached(view.logs, commits)) for commits in (view.after or {}, view.upto))
-    open_before = groups.where(closes_at > before)
-    return open_before.where(closes_at <= now) if view.planned.emit is Emit.FINAL else open_before
+def _still_open(view: BatchView, groups: DataFrame) -> DataFrame:
+    """Those that the failing batch could add to: open where it begins."""
+    return groups.where(_closes_at(view) > F.lit(pace_of(view.planned).reached(view.logs, view.after or {})))
+
+
+def _shown(view: BatchView, groups: DataFrame) -> DataFrame:
+    """Those of which the batch computes rows: all or, if rows are final, the ones that it closes."""
+    if view.planned.emit is not Emit.FINAL:
+        return groups
+    return groups.where(_closes_at(view) <= F.lit(pace_of(view.planned).reached(view.logs, view.upto)))
+
+
+def _closes_at(view: BatchView) -> Column:
+    return F.col(FINAL) + interval(pace_of(view.planned).settles)
 
 
 def _ordered(groups: DataFrame, aggregate: Aggregate) -> DataFrame:

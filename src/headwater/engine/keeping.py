@@ -1,4 +1,4 @@
-"""What a live view keeps between its micro-batches: which operators keep what, and until when; and how much it is now.
+"""What a view keeps between its batches: which operators keep what, and until when; and how much it is now.
 
 State is bounded because everything in it is let go of once the watermark has passed an instant of its own.
 """
@@ -18,6 +18,14 @@ from headwater.plan import PlannedView
 from headwater.plan.stages import Aggregate, Assign, Deduplicate, Join, Scan, Stage
 from headwater.plan.state import is_by_identity
 
+_OPERATORS = {
+    "dedupe": "duplicates",
+    "stateStoreSave": "aggregate",
+    "sessionWindowStateStoreSaveExec": "sessions",
+    "symmetricHashJoin": "join",
+}
+_STORES = {"default": "", "left-keyWithIndexToValue": " (left)", "right-keyWithIndexToValue": " (right)"}
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -25,14 +33,17 @@ class Kept:
 
     operator: str
     what: str
-    until: str
+    until: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.operator}: {self.what}, until {self.until}"
+        return f"{self.operator}: {self.what}{f', until {self.until}' if self.until else ''}"
 
 
 def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
-    """What the operators of a live view keep; nothing, if every row is on its own."""
+    """What the operators of a view keep; nothing, if every row is on its own."""
+    if planned.execution.kind == "settle":
+        back = spell_duration(planned.horizon) if planned.horizon is not None else "all the way"
+        return (Kept("settle", f"its position in the store; each step reads the log again, {back} back"),)
     grace = planned.view.grace
     found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
     if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
@@ -102,24 +113,29 @@ def _after(what: str, delay: timedelta) -> str:
 
 
 def rows_in_state(spark: Any, checkpoint: Path) -> dict[str, int]:
-    """How many rows each operator has in state after the last batch that succeeded, as Spark reads its own files."""
+    """How many rows each kind of operator has in state after the last batch that succeeded, by Spark's own readers."""
     found: dict[str, int] = {}
-    operators = spark.read.format("state-metadata").load(str(checkpoint)).collect()
-    for number, row in enumerate(sorted(operators, key=lambda row: (row.operatorId, row.stateStoreName))):
-        options = {"operatorId": row.operatorId, "storeName": row.stateStoreName}
+    for operator in spark.read.format("state-metadata").load(str(checkpoint)).collect():
+        if operator.stateStoreName not in _STORES:  # an index of others
+            continue
+        options = {"operatorId": operator.operatorId, "storeName": operator.stateStoreName}
         state = spark.read.format("statestore").options(**options).load(str(checkpoint))
-        store = "" if row.stateStoreName == "default" else f" {row.stateStoreName}"
-        name = f"{row.operatorName}{store}"
-        found[name if name not in found else f"{name} {number}"] = state.count()
-    return found
+        name = _OPERATORS.get(operator.operatorName, operator.operatorName) + _STORES[operator.stateStoreName]
+        found[name] = found.get(name, 0) + int(state.count())
+    return dict(sorted(found.items()))
 
 
 def physical_plan(spark: Any, planned: PlannedView, logs: Mapping[str, TopicLog]) -> str:
-    """The tree of Spark's own operators for a view."""
+    """The tree of Spark's own operators for a view: as a stream or, for one that is settled, in batch."""
+    from headwater.engine.batch import BatchView
     from headwater.engine.live import LiveView
 
-    nothing = Checkpoint.of(planned, Path())
-    frame = LiveView(planned, (), logs, nothing, lambda _: None, lambda _: None).frame(spark)
+    if planned.execution.kind == "settle":
+        view = BatchView(planned, logs, dict.fromkeys(logs, 0))
+        frame = view.frame(view.lowering(spark))
+    else:
+        nothing = Checkpoint.of(planned, Path())
+        frame = LiveView(planned, (), logs, nothing, lambda _: None, lambda _: None).frame(spark)
     text = spark._jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "formatted")
     tree, _, _ = str(text).partition("\n\n")  # what follows are the details of each operator
     return tree.removeprefix("== Physical Plan ==").strip("\n")

@@ -113,8 +113,10 @@ class LiveView:
     def frame(self, spark: SparkSession, options: Mapping[str, str] = _NONE, tally: Tally | None = None) -> DataFrame:
         """The view's rows as a stream, counted by the tally."""
         pace = pace_of(self.planned)
+        # one head for each topic: two scans of it must end at the same commit, whatever is appended meanwhile
+        heads = {topic: {"last_commit": str(max(log.head, 0))} for topic, log in self.logs.items()}
         scans = iter(
-            live_scan(spark, self.logs[scan.relation], scan, pace, name, dict(options))
+            live_scan(spark, self.logs[scan.relation], scan, pace, name, {**heads[scan.relation], **options})
             for name, scan in self.checkpoint.sources.items()
         )
         lowering = Lowering(lambda _: next(scans), self.planned.view.grace, live=True, tally=tally or Tally())

@@ -37,12 +37,13 @@ class Limits:
     """How much of the log one batch may hold. A batch has at least one commit, and ends where a file of the log does.
 
     `max_rows` and `max_bytes` are compared with what the log knows of its files: the bytes are those of the columns
-    that are read, as they are on the disk.
+    that are read, as they are on the disk. Nothing behind `last_commit` is read.
     """
 
     max_rows: int = 2_000_000
     max_bytes: int = 128 * 1024 * 1024
     max_commits: int = UNLIMITED
+    last_commit: int = UNLIMITED
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Limits:
@@ -60,7 +61,7 @@ OPTIONS = tuple(field.name for field in fields(Limits))
 
 
 def _number(name: str, value: str) -> int:
-    if not value.isdecimal() or int(value) < 1:
+    if not value.isdecimal() or int(value) < (0 if name == "last_commit" else 1):
         raise ArgumentRefused(
             f'"{value}" is no {name}',
             detail="It is the most that one micro-batch may hold.",
@@ -129,7 +130,7 @@ class LogStream:
         return Portion(tuple(files), first, last, ticks)
 
     def _head(self) -> int:
-        return max(self.log.head, 0)
+        return min(max(self.log.head, 0), self._limits.last_commit)
 
     def _admit(self, after: int, head: int) -> int:
         """The last commit of the batch behind a commit: before the first file that would be too much."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.engine.failure import failures_of
 from headwater.engine.keeping import Kept, kept_by
 from headwater.log import TopicLog
 from headwater.operate.versions import Versions
@@ -42,8 +43,8 @@ class Explained:
         lines = ["  state", *(f"    {kept}" for kept in self.keeps)] if self.keeps else ["  state      nothing"]
         if self.state is not None and self.keeps:
             rows = self.state.rows
-            counted = ", ".join(f"{number:,} rows in {name}" for name, number in rows.items()) if rows else ""
-            lines.append(f"    now {_spell_bytes(self.state.bytes)} on disk{', ' if counted else ''}{counted}")
+            counted = ", ".join(f"{name} {number:,} rows" for name, number in rows.items()) if rows else ""
+            lines.append(f"    now {_spell_bytes(self.state.bytes)} on disk{': ' if counted else ''}{counted}")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,10 +62,10 @@ def explain(planned: PlannedView, versions: Versions, logs: Mapping[str, TopicLo
     """Explain a view. With a Spark session, Spark's own plan is shown and the rows in state are counted."""
     found = versions.store.versions(planned.name)
     served = next((version.target.version for version in found if version.promoted), None)
-    live = planned.execution.kind == "live"
-    keeps = kept_by(planned) if live else ()
-    state = _measure(versions, served, spark) if live and served is not None else None
-    return Explained(planned, keeps, found, state, _spark_plan(planned, logs, spark) if live and spark else None)
+    runs = planned.execution.kind != "inline"
+    keeps = kept_by(planned) if runs else ()
+    state = _measure(versions, served, spark) if planned.execution.kind == "live" and served is not None else None
+    return Explained(planned, keeps, found, state, _spark_plan(planned, logs, spark) if runs and spark else None)
 
 
 def _measure(versions: Versions, served: int, spark: Any | None) -> State:
@@ -74,7 +75,8 @@ def _measure(versions: Versions, served: int, spark: Any | None) -> State:
         return State(size)
     from headwater.engine.keeping import rows_in_state
 
-    return State(size, rows_in_state(spark, folder.parent))
+    with failures_of(versions.planned.name):
+        return State(size, rows_in_state(spark, folder.parent))
 
 
 def _spark_plan(planned: PlannedView, logs: Mapping[str, TopicLog], spark: Any) -> str:

@@ -159,7 +159,7 @@ class Run:
     def _attempt(self, target: Target, epoch: int) -> None:
         from headwater.engine.live import LiveView
 
-        heads = {name: max(log.head, 0) for name, log in self.logs.items()}
+        heads = self._heads()
 
         def deliver(changes: Changes) -> None:
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
@@ -189,11 +189,28 @@ class Run:
 
     def _named(self, failure: ViewFailed, chosen: Chosen) -> ViewFailed:
         """The failure with what it failed on, where that can be found."""
+        from headwater.engine.batch import BatchView
         from headwater.engine.culprit import named
 
-        if self.halt.is_wanted or self.planned.execution.kind == "settle":
+        if self.halt.is_wanted:
             return failure
-        return named(self.spark, self.planned, self.logs, self.versions.checkpoint(chosen.number), failure)
+        after, upto = self._failed(chosen)
+        return named(self.spark, BatchView(self.planned, self.logs, upto, after), failure)
+
+    def _failed(self, chosen: Chosen) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """The commits after which, and up to which, the batch reads that has failed."""
+        before = dict.fromkeys(self.logs, 0)
+        if self.planned.execution.kind == "settle":
+            position = self.store.position(self.planned.name, chosen.number)
+            return dict(position.commits) if position else before, self._heads()
+        checkpoint = self.versions.checkpoint(chosen.number)
+        batch = checkpoint.last_begun()
+        if batch is None:
+            return before, before
+        return before | checkpoint.commits(batch - 1), checkpoint.commits(batch)
+
+    def _heads(self) -> dict[str, int]:
+        return {name: max(log.head, 0) for name, log in self.logs.items()}
 
 
 def _stopped(view: str) -> ViewInterrupted:
