@@ -33,11 +33,11 @@ COMMAND = (sys.executable, "-c", "from headwater.cli import main; main()", "catc
 class Process:
     """`headwater catch-up` on a project, in a process group of its own."""
 
-    def __init__(self, folder: Path, max_commits: int) -> None:
+    def __init__(self, folder: Path, views: list[str], max_commits: int) -> None:
         self._folder = folder
         with (folder / "stderr.txt").open("wb") as errors:
             self._running = subprocess.Popen(
-                [*COMMAND, "--max-commits", str(max_commits)],
+                [*COMMAND, *views, "--max-commits", str(max_commits)],
                 cwd=folder,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -71,8 +71,8 @@ class Process:
 
 
 @contextmanager
-def started(folder: Path, max_commits: int) -> Iterator[Process]:
-    process = Process(folder, max_commits)
+def started(folder: Path, views: list[str], max_commits: int) -> Iterator[Process]:
+    process = Process(folder, views, max_commits)
     try:
         yield process
     finally:
@@ -80,8 +80,9 @@ def started(folder: Path, max_commits: int) -> Iterator[Process]:
 
 
 def batches_of(folder: Path) -> int:
-    """How many batches Spark has begun, in all views."""
-    return len(list((folder / ".headwater" / "state").glob("*/v*/offsets/[0-9]*")))
+    """How many batches Spark has begun, in all views; it keeps the offsets of the newest ones."""
+    checkpoints = (folder / ".headwater" / "state").glob("*/v*/offsets")
+    return sum(1 + max((int(file.name) for file in found.glob("[0-9]*")), default=-1) for found in checkpoints)
 
 
 def wait_until(condition: Callable[[], bool], process: Process) -> None:
@@ -107,10 +108,11 @@ def test_a_process_that_is_killed_again_and_again_leaves_what_the_log_says(tmp_p
     killed = 0
     while killed < KILLS:
         with hw.open(folder) as project:
-            traffic.append(project, commits=chance.randint(10, 40))
+            traffic.append(project, commits=chance.randint(5, 25))
         before = batches_of(folder)
-        with started(folder, max_commits=chance.choice((1, 1, 2, 5))) as process:
-            wanted = before + chance.randint(1, 12 * len(views) // 3)
+        order = chance.sample(views, len(views))
+        with started(folder, order, max_commits=chance.choice((1, 1, 2, 5))) as process:
+            wanted = before + chance.randint(1, 15)
             wait_until(lambda: batches_of(folder) >= wanted, process)  # noqa: B023  # called at once
             time.sleep(chance.random() * 0.5)
             killed += process.kill(everything=chance.random() < 0.5)
@@ -126,7 +128,7 @@ def test_a_second_run_is_told_of_the_first_and_one_that_takes_over_fences_it_off
     folder = make(tmp_path / "shop", ["tumbling"])
     with hw.open(folder) as project:
         Traffic(random.Random(SEED)).append(project, commits=60)
-        with started(folder, max_commits=1) as first:
+        with started(folder, ["tumbling"], max_commits=1) as first:
             wait_until(lambda: batches_of(folder) >= 2, first)
             (second,) = project.catch_up()
             assert isinstance(second.error, ViewBusy), first.said()

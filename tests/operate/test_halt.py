@@ -19,7 +19,7 @@ class Query:
         self._stopped = threading.Event()
 
     @property
-    def isActive(self) -> bool:
+    def runs(self) -> bool:
         return not self._stopped.is_set()
 
     def stop(self) -> None:
@@ -72,14 +72,14 @@ def test_an_interrupt_stops_what_runs_and_begins_nothing_new() -> None:
     with pytest.raises(KeyboardInterrupt):
         side_by_side([long, lambda: begun.append("never")], at_once=1, halt=halt)
     assert begun == ["long"]
-    assert not query.isActive
+    assert not query.runs
 
 
 def test_a_query_that_starts_after_the_halt_is_stopped_at_once() -> None:
     halt, query = Halt(), Query()
     halt.now()
     halt.watch(query)
-    assert not query.isActive
+    assert not query.runs
 
 
 def test_a_wait_ends_with_the_halt() -> None:

@@ -29,11 +29,11 @@ CREATE STREAM events ({COLUMNS}, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at -
 WINDOW = "FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY shop, window_end"
 GREATEST = 2**63 - 1
 PLENTY = Decimal("9" * 36 + ".00")
-POISON = {"n": GREATEST, "k": 0, "text": "x", "amount": PLENTY, "xs": []}
+POISON = {"n": GREATEST, "k": 0, "text": "Connection reset", "amount": PLENTY, "xs": []}
 HARMLESS = {"n": 5, "k": 1, "text": "12", "amount": Decimal("1.00"), "xs": [1, 2, 3]}
 COMMITS = [
     [("1", "a", 1, HARMLESS), ("2", "b", 2, HARMLESS)],
-    [("3", "b", 3, HARMLESS), ("4", "c", 4, HARMLESS), ("5", "a", 5, POISON), ("6", "b", 6, HARMLESS)],
+    [("3", "b", 3, HARMLESS), ("4", "c", 4, HARMLESS), ("5", "a", 5, POISON), ("6", "b", 130, HARMLESS)],
 ]
 THE_ROW = {"topic": "sales", "commit": 2, "row": 2}
 THE_GROUP = '{"shop":"a","window_end":"2026-01-01 00:01:00.000000Z"}'
@@ -146,7 +146,9 @@ def test_the_event_stands_in_the_error(outcome: Outcome) -> None:
     error = outcome.done["division"].error
     assert error is not None
     assert error.summary == 'view "division" stopped at row 2 of commit 2 of "sales"'
-    assert str(error.fields["event"]).startswith('{"id":"5","shop":"a","n":9223372036854775807,"k":0,"text":"x"')
+    assert str(error.fields["event"]).startswith(
+        '{"id":"5","shop":"a","n":9223372036854775807,"k":0,"text":"Connection'
+    )
     assert "In: 1 / k." in str(error.detail)
     assert str(error.fields["event"]) in str(error.detail)
 

@@ -119,6 +119,28 @@ def test_a_store_that_is_locked_for_a_while_is_waited_for_and_nothing_is_doubled
         assert project.verify("totals").identical
 
 
+def test_a_file_of_the_log_that_is_away_for_a_while_is_waited_for(home: Path) -> None:
+    folder = make(home / "project", TOTALS)
+    notes: list[str] = []
+
+    with hw.open(folder) as project:
+        feed(project, range(6))
+        files = (folder / "data" / "log" / "sales").glob("*.parquet")
+        away = max(files, key=lambda file: file.stat().st_mtime_ns)
+        away.rename(home / away.name)
+
+        def restore(reading: Reading) -> None:
+            if reading.note:
+                notes.append(reading.note)
+                (home / away.name).rename(away)
+
+        one(project.catch_up(options={"max_commits": "3"}, progress=restore))
+        assert len(notes) == 1
+        assert away.name in notes[0]
+        assert counted(project) == 12
+        assert project.verify("totals").identical
+
+
 def test_patience_comes_to_an_end_and_the_next_run_goes_on(home: Path) -> None:
     folder = make(home / "project", TOTALS)
     with hw.open(folder) as project:

@@ -42,7 +42,7 @@ Place = tuple[int, int]
 def named(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFailed:
     """The failure with the row or the group that it comes from, where one is found; else as it was.
 
-    The view is the one that failed, over the commits of the batch that it failed in.
+    The view is the one that failed, over the commits of the batch that it failed in and of some before.
     """
     if not failure.fields.get("condition"):  # it isn't Spark's: no expression has failed
         return failure

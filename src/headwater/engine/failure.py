@@ -7,6 +7,7 @@ An exception of Spark's is the outermost of a chain in the JVM; what happened st
     CheckpointDamaged   Spark can't read what it wrote to the view's checkpoint: the log has everything to build it anew
     ViewInterrupted     a task was lost, a disk or a process didn't answer: another attempt may succeed
     ViewBusy            somebody else writes to the same checkpoint
+    SparkUnavailable    Spark itself is gone
     LogUnavailable, …   an error of ours, raised in one of Spark's Python workers and passed on as text
 """
 
@@ -19,7 +20,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater import errors
-from headwater.errors import CheckpointDamaged, HeadwaterError, ViewBusy, ViewFailed, ViewInterrupted
+from headwater.errors import (
+    CheckpointDamaged,
+    HeadwaterError,
+    SparkUnavailable,
+    ViewBusy,
+    ViewFailed,
+    ViewInterrupted,
+)
 
 KEPT = "Its rows are as they were after the last batch that succeeded."
 _CHECKPOINT = (
@@ -33,11 +41,15 @@ _CHECKPOINT = (
     "STREAMING_STATEFUL_OPERATOR_",
     "STREAM_STREAM_JOIN_INCO",
 )
+_WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
+_DATA = ("22", "P0001")
+"""SQLSTATEs of what goes wrong with data, and of `raise_error`."""
 _TRANSIENT = (
     "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR",
     "CANNOT_WRITE_STATE_STORE",
     "FAILED_READ_FILE.FILE_NOT_EXIST",
     "FAILED_RENAME_TEMP_FILE",
+    "PATH_NOT_FOUND",
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE",
     "STREAMING_PYTHON_RUNNER_INITIALIZATION",
     "TASK_WRITE_FAILED",
@@ -47,6 +59,7 @@ _LOST = re.compile(
     r"|Broken pipe|SparkContext was shut down|No space left on device"
 )
 _IO = re.compile(r"java\.(net\.|nio\.(file|channels)\.|io\.(IO|EOF|FileNotFound|InterruptedIO|UncheckedIO)Exception)")
+_RAISED = re.compile(r"^:? ?(?P<kind>[\w.$]+): (?P<message>(?:\[(?P<condition>[A-Z_.]+)\] )?.*)$", re.MULTILINE)
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
 _MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
 _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
@@ -54,20 +67,26 @@ _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?erro
 
 @dataclass(frozen=True)
 class Link:
-    """One exception of a chain in the JVM."""
+    """One exception of a chain in the JVM: its class, what it says, all of its text; what Spark's own know beside."""
 
     kind: str
-    condition: str
     message: str
+    text: str
+    condition: str = ""
+    state: str = ""
 
 
 def failure_of(view: str, cause: BaseException) -> HeadwaterError:
     """The error that an exception of Spark's, or of the code that it called, stands for."""
     if isinstance(cause, HeadwaterError):
         return cause
+    if _is_gone(cause):
+        return _gone(cause)
     links = list(chain_of(cause))
-    text = "\n".join([str(cause), *(link.message for link in links)])
+    text = "\n".join([str(cause), *(link.text for link in links)])
     conditions = [link.condition for link in links if link.condition]
+    if any(link.state.startswith(_DATA) for link in links):
+        return _failed(view, links, cause)
     if "CONCURRENT_STREAM_LOG_UPDATE" in conditions:
         return _busy(view)
     if passed_on := _ours(text):
@@ -109,16 +128,25 @@ def chain_of(cause: BaseException) -> Iterator[Link]:
     found: Any = getattr(cause, "java_exception", None) or getattr(cause, "_origin", None)
     seen = 0
     while found is not None and seen < 20:  # a chain may lead back into itself
-        yield Link(str(found.getClass().getName()), _condition(found), str(found.getMessage() or ""))
+        yield _link(found)
         found, seen = found.getCause(), seen + 1
 
 
-def _condition(exception: Any) -> str:
-    """Spark's own name for what happened; not every exception has one."""
+def _link(exception: Any) -> Link:
+    """One exception. Of one that Python raised when the JVM called it, the JVM has only the text."""
+    kind, message = str(exception.getClass().getName()), str(exception.getMessage() or "")
+    raised = list(_RAISED.finditer(message)) if "raised by the Python Proxy" in message else []
+    if raised:
+        return Link(raised[-1]["kind"], raised[-1]["message"], message, raised[-1]["condition"] or "")
+    return Link(kind, message, message, _asked(exception, "getCondition"), _asked(exception, "getSqlState"))
+
+
+def _asked(exception: Any, what: str) -> str:
+    """What Spark's own exceptions know of themselves, and others don't."""
     from py4j.protocol import Py4JError
 
     try:
-        return str(exception.getCondition() or "")
+        return str(getattr(exception, what)() or "")
     except Py4JError:
         return ""
 
@@ -126,7 +154,7 @@ def _condition(exception: Any) -> str:
 def _innermost(links: list[Link]) -> Link | None:
     """The link that says most: the innermost with a condition, or else with a message."""
     for wanted in ("condition", "message"):
-        found = [link for link in links if getattr(link, wanted) and "FOREACH_BATCH" not in link.condition]
+        found = [link for link in links if getattr(link, wanted) and link.condition not in _WRAPPERS]
         if found:
             return found[-1]
     return None
@@ -177,6 +205,22 @@ def _interrupted(view: str, reason: str) -> ViewInterrupted:
         detail=f"{reason} {KEPT}",
         hint="Run `headwater catch-up` again: it goes on from there.",
         view=view,
+        reason=reason,
+    )
+
+
+def _is_gone(cause: BaseException) -> bool:
+    from py4j.protocol import Py4JNetworkError
+
+    return isinstance(cause, Py4JNetworkError)
+
+
+def _gone(cause: BaseException) -> SparkUnavailable:
+    return SparkUnavailable(
+        "Spark has ended",
+        detail=f"Its process doesn't answer any more ({cause}). What was written stays as it is.",
+        hint="See .headwater/spark.log. If it ran out of memory, give it more (spark.driver.memory under [spark] in "
+        "headwater.toml). Then run the command again.",
     )
 
 

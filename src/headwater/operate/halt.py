@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
@@ -18,12 +19,8 @@ T = TypeVar("T")
 class Query(Protocol):
     """A streaming query, as Spark has it."""
 
-    @property
-    def isActive(self) -> bool:  # noqa: N802
-        """Whether it still runs."""
-
     def stop(self) -> None:
-        """Stop it, and return when it has stopped."""
+        """Stop it, and return when it has stopped; nothing if it has."""
 
 
 class Halt:
@@ -54,9 +51,10 @@ class Halt:
         """End the work, and return when its queries have stopped. What was done stays."""
         self._wanted.set()
         with self._guard:
-            running = [query for query in self._queries if query.isActive]
-        for query in running:
-            query.stop()
+            queries = list(self._queries)
+        for query in queries:
+            with suppress(Exception):  # one that has failed by itself meanwhile, or whose Spark is gone, doesn't run
+                query.stop()
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]], at_once: int, halt: Halt) -> list[T]:

@@ -103,6 +103,8 @@ class Run:
                 return self._patiently(lambda: self._served(chosen))
         except HeadwaterError as error:
             return CaughtUp(name, number, error=error)
+        except OSError as cause:
+            return CaughtUp(name, number, error=_refused(name, cause))
         except Exception as cause:
             return CaughtUp(name, number, error=_mistake(name, cause))
 
@@ -152,7 +154,8 @@ class Run:
 
     def _pause(self, failure: HeadwaterError, failures: int) -> None:
         wait = self.patience.wait(failures, self.chance())
-        note = f"attempt {failures + 1} of {self.patience.attempts} in {wait.total_seconds():.1f} s: {failure.summary}"
+        reason = failure.fields.get("reason", failure.summary)
+        note = f"attempt {failures + 1} of {self.patience.attempts} in {wait.total_seconds():.1f} s: {reason}"
         self.report(Reading(self.planned.name, {}, {}, self.rows, note=note))
         self.halt.wait(wait)
 
@@ -198,7 +201,10 @@ class Run:
         return named(self.spark, BatchView(self.planned, self.logs, upto, after), failure)
 
     def _failed(self, chosen: Chosen) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """The commits after which, and up to which, the batch reads that has failed."""
+        """The commits after which, and up to which, the batch reads that has failed, and the one before it.
+
+        What a batch closes was decided by the watermark that the one before it left behind.
+        """
         before = dict.fromkeys(self.logs, 0)
         if self.planned.execution.kind == "settle":
             position = self.store.position(self.planned.name, chosen.number)
@@ -207,7 +213,7 @@ class Run:
         batch = checkpoint.last_begun()
         if batch is None:
             return before, before
-        return before | checkpoint.commits(batch - 1), checkpoint.commits(batch)
+        return before | checkpoint.commits(batch - 2), checkpoint.commits(batch)
 
     def _heads(self) -> dict[str, int]:
         return {name: max(log.head, 0) for name, log in self.logs.items()}
@@ -220,6 +226,17 @@ def _stopped(view: str) -> ViewInterrupted:
         hint="Run `headwater catch-up` again: it goes on from there.",
         view=view,
     )
+
+
+def _refused(view: str, cause: OSError) -> ViewInterrupted:
+    error = ViewInterrupted(
+        f'the state of view "{view}" could not be read or written',
+        detail=f"{cause}. {KEPT}",
+        hint="Check the permissions and the free space of the project's folder, then run `headwater catch-up` again.",
+        view=view,
+    )
+    error.__cause__ = cause
+    return error
 
 
 def _mistake(view: str, cause: Exception) -> InternalError:

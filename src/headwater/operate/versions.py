@@ -9,6 +9,7 @@ One run at a time works on a view. A lock of the operating system says which, an
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -28,6 +29,7 @@ GONE = "its checkpoint is gone"
 BEHIND = "its store is behind its checkpoint"
 AHEAD = "its store is ahead of its checkpoint"
 DAMAGED = "its checkpoint can't be read"
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ class Versions:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the one run that works on the view; `ViewBusy` at once if another does."""
+        """Be the one run that works on the view; `ViewBusy` at once if another does.
+
+        On a disk that has no locks several can: the store's epochs fence off all but the newest.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "lock").open("a+", encoding="utf-8") as file:
             try:
@@ -57,6 +62,9 @@ class Versions:
             except BlockingIOError as cause:
                 file.seek(0)
                 raise self._busy(file.read().strip()) from cause
+            except OSError as cause:
+                if cause.errno not in _NO_LOCKS:
+                    raise
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
             file.flush()

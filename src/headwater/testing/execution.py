@@ -1,14 +1,15 @@
 """Executions: one input, executed in every way, for the promise that all give the same rows.
 
-    straight                    half of the input, a run, the rest, a run
+    killed and resumed          half of the log is there; the process dies when the store has a batch that Spark doesn't
+                                know of; the rest arrives; the next process dies when neither has its batch; a third
+                                one comes to the end. Each life takes other batches
+    straight, all at once       one run over the whole log, in one micro-batch
     one commit per micro-batch  one run over the whole log
-    all at once                 one run over the whole log, in one micro-batch
-    killed and resumed          the process dies twice: when the store has a batch that Spark doesn't know of, and when
-                                neither has it; each life takes other batches
-    rebuilt                     the state is thrown away and a new version built from zero, two commits at a time
+    rebuilt                     the state is thrown away, and a new version is built from zero beside the one that is
+                                served
     batch                       from the whole log at once, without a store
 
-All of them read one log, fed once; each but the last makes a new version of every view.
+All of them read one log, which is fed once. Each but the last builds a version of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pyarrow as pa
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash
 from headwater.testing.scenario import Scenario, scenario
-from headwater.testing.script import COMMIT, Append, Script, Tick, steps_of
+from headwater.testing.script import COMMIT, Script
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,6 @@ class _Course:
     def __init__(self, found: Scenario, script: Script) -> None:
         self.scenario = found
         self._left = list(script)
-        steps = [step.topic for step in steps_of(script) if isinstance(step, Append | Tick)]
-        self.commits = max(map(steps.count, steps), default=0)
 
     def feed(self) -> None:
         """Feed what is left of the script."""
@@ -91,21 +90,32 @@ class _Course:
         self.scenario.feed(self._left[:count])
         self._left = self._left[count:]
 
-    def held(self) -> dict[str, pa.Table]:
-        return {view: self.scenario.rows(view) for view in self.scenario.views}
-
     def afresh(self) -> Scenario:
         """The scenario with the whole log and without the state of earlier runs."""
         self.feed()
         self.scenario.forget()
         return self.scenario
 
+    def held(self) -> dict[str, pa.Table]:
+        """The rows that the stores have."""
+        return {view: self.scenario.rows(view) for view in self.scenario.views}
+
+
+def _killed(course: _Course) -> dict[str, pa.Table]:
+    found = course.scenario
+    found.forget()
+    course.feed_half()
+    for view in found.views:
+        found.crash(view, at=Crash("after apply"), per_batch=1)
+    course.feed()
+    for view in found.views:
+        found.crash(view, at=Crash("before apply", 2), per_batch=2)  # the first is the batch that was not finished
+    found.run()
+    return course.held()
+
 
 def _straight(course: _Course) -> dict[str, pa.Table]:
-    course.feed_half()
-    course.scenario.run()
-    course.feed()
-    course.scenario.run()
+    course.afresh().run()
     return course.held()
 
 
@@ -114,22 +124,9 @@ def _one_by_one(course: _Course) -> dict[str, pa.Table]:
     return course.held()
 
 
-def _all_at_once(course: _Course) -> dict[str, pa.Table]:
-    course.afresh().run()
-    return course.held()
-
-
-def _killed(course: _Course) -> dict[str, pa.Table]:
-    found = course.afresh()
-    for view in found.views:
-        found.crash(view, at=Crash("after apply", max(1, course.commits // 2)), per_batch=1)
-        found.crash(view, at=Crash("before apply", 2), per_batch=2)  # the first batch is the one that was not finished
-    found.run()
-    return course.held()
-
-
 def _rebuilt(course: _Course) -> dict[str, pa.Table]:
-    course.afresh().run(per_batch=2)
+    if any(done.version == 1 for done in course.afresh().run()):  # there was nothing to be rebuilt
+        course.scenario.rebuild()
     return course.held()
 
 
@@ -139,12 +136,11 @@ def _batch(course: _Course) -> dict[str, pa.Table]:
 
 
 _WAYS: Mapping[str, Callable[[_Course], dict[str, pa.Table]]] = {
-    "straight": _straight,
-    "one commit per micro-batch": _one_by_one,
-    "all at once": _all_at_once,
     "killed and resumed": _killed,
+    "straight, all at once": _straight,
+    "one commit per micro-batch": _one_by_one,
     "rebuilt": _rebuilt,
     "batch": _batch,
 }
 EXECUTIONS = tuple(_WAYS)
-"""The names of all executions."""
+"""The names of all executions, in the order in which they are done: what needs half of the log comes first."""
