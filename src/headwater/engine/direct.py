@@ -52,41 +52,56 @@ def read_directly(spark: SparkSession, stream: LogStream, name: str) -> DataFram
 
 
 class _Jvm:
-    """What is needed of Spark: its schema of the stream's columns, and its own reader of files with these columns."""
+    """What is needed of Spark, looked up once: by each part of a dotted name py4j searches every jar for a class."""
 
     def __init__(self, spark: SparkSession, ddl: str) -> None:
         self._gateway = spark.sparkContext._gateway
-        self.root = spark._jvm
-        self.sql = self.root.org.apache.spark.sql
-        self.schema = self.sql.types.StructType.fromDDL(ddl)
+        root, sql = spark._jvm, spark._jvm.org.apache.spark.sql
+        connector = sql.connector
+        self._map, self._options = root.java.util.HashMap, sql.util.CaseInsensitiveStringMap
+        self._path = root.org.apache.hadoop.fs.Path
+        self._offset = sql.execution.datasources.v2.python.PythonStreamingSourceOffset
+        self._parquet = sql.execution.datasources.v2.parquet.ParquetDataSourceV2
+        self._transforms = self._none_of(connector.expressions.Transform)
+        self.schema = sql.types.StructType.fromDDL(ddl)
+        self.columns = self._table([]).columns()
+        self.capabilities = root.java.util.Collections.singleton(connector.catalog.TableCapability.MICRO_BATCH_READ)
+        self.columnar = getattr(connector.read, "Scan$ColumnarSupportMode").PARTITION_DEFINED
+        self.unlimited = connector.read.streaming.ReadLimit.allAvailable()
+        self.no_metrics = self._none_of(connector.metric.CustomMetric)
+        self.no_task_metrics = self._none_of(connector.metric.CustomTaskMetric)
+
+    def _none_of(self, kind: Any) -> Any:
+        """An empty array."""
+        return self._gateway.new_array(kind, 0)
 
     def options(self, values: dict[str, str]) -> Any:
-        return self.sql.util.CaseInsensitiveStringMap(self.mapping(values))
+        return self._options(self._mapping(values))
 
-    def mapping(self, values: dict[str, str]) -> Any:
-        found = self.root.java.util.HashMap()
+    def _mapping(self, values: dict[str, str]) -> Any:
+        found = self._map()
         for name, value in values.items():
             found.put(name, value)
         return found
 
-    def nothing_of(self, kind: Any) -> Any:
-        """An empty array."""
-        return self._gateway.new_array(kind, 0)
-
     def offset(self, offset: Offset) -> Any:
-        return self.sql.execution.datasources.v2.python.PythonStreamingSourceOffset(json.dumps(offset))
+        return self._offset(json.dumps(offset))
 
     def files(self, paths: Sequence[str]) -> Any:
         """The files as Spark reads a batch of them: in parts, with a factory of readers."""
-        values = {"paths": json.dumps(list(paths)), "__globPaths__": "false"}
-        transforms = self.nothing_of(self.sql.connector.expressions.Transform)
-        source = self.sql.execution.datasources.v2.parquet.ParquetDataSourceV2()
-        table = source.getTable(self.schema, transforms, self.mapping(values))
-        return table.newScanBuilder(self.options(values)).build().toBatch()
+        return self._table(paths).newScanBuilder(self.options(_located(paths))).build().toBatch()
+
+    def _table(self, paths: Sequence[str]) -> Any:
+        return self._parquet().getTable(self.schema, self._transforms, self._mapping(_located(paths)))
 
     def path(self, uri: str) -> Path:
         """A place on this machine, from how Spark spells it."""
-        return Path(self.root.org.apache.hadoop.fs.Path(uri).toUri().getPath())
+        return Path(self._path(uri).toUri().getPath())
+
+
+def _located(paths: Sequence[str]) -> dict[str, str]:
+    """Where a table of files is: in these, whatever characters their names have."""
+    return {"paths": json.dumps(list(paths)), "__globPaths__": "false"}
 
 
 class _Called:
@@ -114,11 +129,10 @@ class _Table(_Called):
         return self._jvm.schema
 
     def columns(self) -> Any:
-        return self._jvm.sql.connector.catalog.CatalogV2Util.structTypeToV2Columns(self._jvm.schema)
+        return self._jvm.columns
 
     def capabilities(self) -> Any:
-        capability = self._jvm.sql.connector.catalog.TableCapability.MICRO_BATCH_READ
-        return self._jvm.root.java.util.Collections.singleton(capability)
+        return self._jvm.capabilities
 
     def newScanBuilder(self, options: Any) -> _ScanBuilder:  # noqa: N802, ARG002
         return _ScanBuilder(self._jvm, self._stream)
@@ -153,13 +167,13 @@ class _Scan(_Called):
         return _Stream(self._jvm, self._stream, Scratch(self._stream, self._jvm.path(folder)))
 
     def columnarSupportMode(self) -> Any:  # noqa: N802
-        return getattr(self._jvm.sql.connector.read, "Scan$ColumnarSupportMode").PARTITION_DEFINED
+        return self._jvm.columnar
 
     def supportedCustomMetrics(self) -> Any:  # noqa: N802
-        return self._jvm.nothing_of(self._jvm.sql.connector.metric.CustomMetric)
+        return self._jvm.no_metrics
 
     def reportDriverMetrics(self) -> Any:  # noqa: N802
-        return self._jvm.nothing_of(self._jvm.sql.connector.metric.CustomTaskMetric)
+        return self._jvm.no_task_metrics
 
     class Java:
         implements = (f"{_CONNECTOR}.read.Scan",)
@@ -184,7 +198,7 @@ class _Stream(_Called):
         self._stream.stop_at_head()
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        return self._jvm.sql.connector.read.streaming.ReadLimit.allAvailable()
+        return self._jvm.unlimited
 
     def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802, ARG002
         return self._jvm.offset(self._stream.latest(json.loads(start.json())))
