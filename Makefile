@@ -4,13 +4,14 @@
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_SEED
+# make flows     every flow in every execution; `make test` takes of each a crash, batch and one other in turn
 # make bench     the log and the store against their peers, as in docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
 .DEFAULT_GOAL := setup
 .NOTPARALLEL:
-.PHONY: setup demo test lint format servers chaos bench lock clean
+.PHONY: setup demo test lint format servers flows chaos bench lock clean
 
 VENV := .venv
 READY := $(VENV)/ready
@@ -57,9 +58,14 @@ format: setup
 servers: setup
 	@$(VENV)/bin/python tools/servers.py $(if $(ALL),--all)
 
+flows: setup
+	$(call say,flows: pytest)
+	@FLOWS=all $(VENV)/bin/pytest tests/flows $(ARGS)
+
 chaos: setup
 	$(call say,chaos: pytest)
-	@HYPOTHESIS_PROFILE=chaos CHAOS_KILLS=$${CHAOS_KILLS:-25} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos $(ARGS)
+	@HYPOTHESIS_PROFILE=chaos CHAOS_KILLS=$${CHAOS_KILLS:-25} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
+		tests/engine/test_random_logs.py $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

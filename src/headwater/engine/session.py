@@ -28,7 +28,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     # half of a micro-batch is saved by not forking readlink and chmod for each checkpoint file
     "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",

@@ -32,7 +32,7 @@ KEPT = "Its rows are as they were after the last batch that succeeded."
 class Patience:
     """How often a step is attempted, and how long is waited before it is attempted again.
 
-    The wait doubles from `backoff` up to `longest_backoff`. A batch that succeeds starts the count afresh.
+    The wait doubles from `backoff` up to `longest_backoff`. A batch that reads on starts the count afresh.
     """
 
     attempts: int = 5
@@ -89,7 +89,7 @@ class Run:
     halt: Halt
     report: Callable[[Reading], None]
     chance: Callable[[], float]
-    batches: int = 0
+    commits: int = 0
     rows: int = 0
 
     def catch_up(self) -> CaughtUp:
@@ -141,11 +141,11 @@ class Run:
         """Attempt a step until it succeeds, or fails for good, or patience is at its end."""
         failures = 0
         while True:
-            before = self.batches
+            before = self.commits
             try:
                 return step()
             except HeadwaterError as failure:
-                failures = 1 if self.batches > before else failures + 1
+                failures = 1 if self.commits > before else failures + 1
                 if not failure.transient or failures >= self.patience.attempts or self.halt.is_wanted:
                     raise
                 self._pause(failure, failures)
@@ -168,7 +168,7 @@ class Run:
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             self.store.apply(target, epoch, batch)
-            self.batches += 1
+            self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
             self.report(Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark))
 
