@@ -181,7 +181,7 @@ def home(tmp_path: Path, spark: object) -> Iterator[Path]:
     yield tmp_path
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["tumbling, final", "having with changes deletes what no longer holds", "sessions"])
 def test_a_view_is_the_same_whatever_the_execution(home: Path, name: str) -> None:
     case = CASES[name]
     expected = sorted(case.rows, key=repr)
