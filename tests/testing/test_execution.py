@@ -42,6 +42,19 @@ def test_an_execution_that_fails_does_not_keep_the_next_one_from_running(spark: 
     assert [type(execution.error) for execution in found[:2]] == [ViewFailed, ViewFailed]
 
 
+def test_a_settled_view_is_executed_in_every_way_as_well(spark: object) -> None:
+    streams, _, _ = SQL.partition("CREATE MATERIALIZED")
+    view = """
+    CREATE MATERIALIZED VIEW running WITH (emit = 'final') AS
+    SELECT id, sum(amount) OVER (
+      PARTITION BY shop ORDER BY sold_at RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW) AS total
+    FROM sales;
+    """
+    totals = {"1": "1.00", "2": "2.00", "3": "5.00"}  # the fourth row is late, the fifth not yet final
+    for execution in executions(f"{streams}{view}", SCRIPT):
+        execution.expect("running", [{"id": number, "total": total} for number, total in totals.items()])
+
+
 def test_what_is_rebuilt_was_there_before(spark: object) -> None:
     for execution in executions(SQL, SCRIPT, ["rebuilt"]):
         execution.expect("per_shop", EXPECTED)

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.engine.source import START, LogStream, Offset, Portion, arrow_schema, schema_ddl, tick_row
+from headwater.engine.source import START, LogStream, Offset, Portion, arrow_schema, as_pattern, schema_ddl, tick_row
 from headwater.log.datafile import DataFile
 from headwater.log.read import read_rows
 
@@ -100,8 +100,8 @@ class _Jvm:
 
 
 def _located(paths: Sequence[str]) -> dict[str, str]:
-    """Where a table of files is: in these, whatever characters their names have."""
-    return {"paths": json.dumps(list(paths)), "__globPaths__": "false"}
+    """Where a table of files is."""
+    return {"paths": json.dumps([as_pattern(path) for path in paths])}
 
 
 class _Called:

@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.source import schema_ddl
 from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, track
-from headwater.engine.stream import read_stream
+from headwater.engine.stream import read_commits, read_stream
 from headwater.engine.view import Pace
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
@@ -43,12 +42,8 @@ def batch_scan(
 
     Files of which no row is later than `since` are left out, unless they have commits after `after`.
     """
-    columns = _columns(scan, pace)
-    schema = schema_ddl(log.topic, columns)
-    chosen = [file for file in log.snapshot().between(first, last) if _matters(file, scan, since, after)]
-    files = [f"{log.storage.url}/{file.path}" for file in chosen]
-    rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-    return _named(rows.where(F.col("_commit").between(first, last)), scan, pace)
+    files = [file for file in log.snapshot().between(first, last) if _matters(file, scan, since, after)]
+    return _named(read_commits(spark, log, _columns(scan, pace), files, first, last), scan, pace)
 
 
 def _matters(file: DataFile, scan: Scan, since: datetime | None, after: int) -> bool:

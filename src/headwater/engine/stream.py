@@ -1,26 +1,46 @@
-"""A topic as a Spark stream, read by whoever reaches its files."""
+"""A topic as a DataFrame, as a stream of commits or as a range of them, read by whoever reaches its files.
+
+A log in a folder is read by Spark itself, one in an object store by Python workers, which need no more than the log
+does to reach it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from headwater.engine.direct import read_directly
-from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.workers import read_with_workers
+from headwater.engine.source import Limits, LogStream, as_pattern, check_options, schema_ddl
+from headwater.engine.workers import read_batch_with_workers, read_with_workers
 from headwater.log import TopicLog
+from headwater.log.datafile import DataFile
 
 
 def read_stream(
     spark: SparkSession, log: TopicLog, columns: Sequence[str], name: str, options: Mapping[str, str]
 ) -> DataFrame:
-    """The columns of a topic as a stream of commits, under a name that is unique in the query.
-
-    A log in a folder is read by Spark itself, one in an object store by Python workers, which need no more than the
-    log does to reach it.
-    """
+    """The columns of a topic as a stream of commits, under a name that is unique in the query."""
     check_options(options)
-    if "://" in log.storage.url:
-        return read_with_workers(spark, log, columns, name, options)
-    return read_directly(spark, LogStream(log, columns, Limits.of(options)), name)
+    if _is_in_a_folder(log):
+        return read_directly(spark, LogStream(log, columns, Limits.of(options)), name)
+    return read_with_workers(spark, log, columns, name, options)
+
+
+def read_commits(
+    spark: SparkSession, log: TopicLog, columns: Sequence[str], files: Sequence[DataFile], first: int, last: int
+) -> DataFrame:
+    """The rows of these files that are of the commits from `first` to `last`; `_commit` must be among the columns."""
+    schema = schema_ddl(log.topic, columns)
+    if not files:
+        return spark.createDataFrame([], schema)
+    if not _is_in_a_folder(log):
+        return read_batch_with_workers(spark, log, columns, files, first, last)
+    rows = spark.read.schema(schema).parquet(*(as_pattern(f"{log.storage.url}/{file.path}") for file in files))
+    whole = all(first <= file.commits[0] and file.commits[1] <= last for file in files)
+    return rows if whole else rows.where(F.col("_commit").between(first, last))
+
+
+def _is_in_a_folder(log: TopicLog) -> bool:
+    return "://" not in log.storage.url

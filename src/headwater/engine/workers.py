@@ -1,10 +1,11 @@
-"""Reading a stream with Python workers: `spark.readStream.format("headwater")`.
+"""Reading with Python workers: `spark.readStream.format("headwater")`, and `spark.read` alike.
 
 It needs nothing of Spark's own to reach the files, so it works wherever the log can be: an object store for which the
 JVM has no file system, too. Spark plans a batch in one Python process and reads it in others, as Arrow; each of them
 has to start, and every row goes from one process to the other. Where that isn't needed, `engine.direct` is faster.
 
-Options: `topic` (a `Place`), `columns` (a JSON list), `cores`, and the limits of `engine.source`.
+Options: `topic` (a `Place`), `columns` (a JSON list), `cores`; of a stream the limits of `engine.source`, of a batch
+its `parts`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from headwater.engine.source import START, Limits, LogStream, Offset, arrow_schema, schema_ddl, tick_row
@@ -37,15 +38,25 @@ def read_with_workers(
 ) -> DataFrame:
     """The topic as a stream under a name that is unique in the query."""
     spark.dataSource.register(LogSource)
-    return (
-        spark.readStream.name(name)
-        .format(NAME)
-        .option("topic", _spelled(Place(log.topic, log.storage.url, tuple(log.storage.options.items()))))
-        .option("columns", json.dumps(list(columns)))
-        .option("cores", str(spark.sparkContext.defaultParallelism))
-        .options(**options)
-        .load()
-    )
+    stream = spark.readStream.name(name).format(NAME)
+    return stream.options(**_options(spark, log, columns), **options).load()
+
+
+def read_batch_with_workers(
+    spark: SparkSession, log: TopicLog, columns: Sequence[str], files: Sequence[DataFile], first: int, last: int
+) -> DataFrame:
+    """The rows of these files that are of the commits from `first` to `last`, at once."""
+    spark.dataSource.register(LogSource)
+    parts = [Part(tuple(group), first, last) for group in share(files, spark.sparkContext.defaultParallelism)]
+    return spark.read.format(NAME).options(**_options(spark, log, columns), parts=_spelled(parts)).load()
+
+
+def _options(spark: SparkSession, log: TopicLog, columns: Sequence[str]) -> dict[str, str]:
+    return {
+        "topic": _spelled(Place(log.topic, log.storage.url, tuple(log.storage.options.items()))),
+        "columns": json.dumps(list(columns)),
+        "cores": str(spark.sparkContext.defaultParallelism),
+    }
 
 
 @dataclass(frozen=True)
@@ -84,16 +95,55 @@ class LogSource(DataSource):  # type: ignore[misc]
     def streamReader(self, schema: Any) -> LogStreamReader:  # noqa: N802, ARG002
         return LogStreamReader(self.options)
 
+    def reader(self, schema: Any) -> LogReader:  # noqa: ARG002
+        return LogReader(self.options)
 
-class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Plans batches (one object per query, in a process of its own) and reads their parts (anywhere)."""
+
+class _PartReader:
+    """Reads the parts of a batch, anywhere."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._place = _place(options)
         self._columns = _columns(options)
+        self._log: TopicLog | None = None
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Part)
+        schema = arrow_schema(self._place.topic, self._columns)
+        if partition.ticks:
+            yield tick_row(schema, dict(partition.ticks))
+            return
+        rows = read_rows(self._opened(), list(partition.files), partition.first, partition.last, self._columns)
+        yield from rows.cast(schema).combine_chunks().to_batches(max_chunksize=CHUNK)
+
+    def _opened(self) -> TopicLog:
+        if self._log is None:
+            self._log = self._place.open()
+        return self._log
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_log": None}  # each process opens its own
+
+
+class LogReader(_PartReader, DataSourceReader):  # type: ignore[misc]
+    """Reads files that were chosen beforehand."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self._parts = _read_parts(options)
+
+    def partitions(self) -> Sequence[Part]:
+        return self._parts
+
+
+class LogStreamReader(_PartReader, DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Plans batches (one object per query, in a process of its own) and reads their parts (anywhere)."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
         self._limits = Limits.of(options)
         self._cores = int(options["cores"])
-        self._opened: LogStream | None = None
+        self._planned: LogStream | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return START
@@ -109,23 +159,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # t
         parts = [Part(tuple(files), portion.first, portion.last) for files in share(portion.files, self._cores)]
         return [*parts, Part((), portion.first, portion.last, tuple(portion.ticks.items()))]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Part)
-        schema = arrow_schema(self._place.topic, self._columns)
-        if partition.ticks:
-            yield tick_row(schema, dict(partition.ticks))
-            return
-        log = self._stream().log
-        rows = read_rows(log, list(partition.files), partition.first, partition.last, self._columns)
-        yield from rows.cast(schema).combine_chunks().to_batches(max_chunksize=CHUNK)
-
     def _stream(self) -> LogStream:
-        if self._opened is None:
-            self._opened = LogStream(self._place.open(), self._columns, self._limits)
-        return self._opened
+        if self._planned is None:
+            self._planned = LogStream(self._opened(), self._columns, self._limits)
+        return self._planned
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_opened": None}
+        return super().__getstate__() | {"_planned": None}
 
 
 def share(files: Sequence[DataFile], cores: int) -> list[list[DataFile]]:
@@ -143,14 +183,18 @@ def share(files: Sequence[DataFile], cores: int) -> list[list[DataFile]]:
     return shares
 
 
-def _spelled(place: Place) -> str:
-    return b64encode(pickle.dumps(place)).decode()
+def _spelled(value: object) -> str:
+    return b64encode(pickle.dumps(value)).decode()
 
 
 def _place(options: Mapping[str, str]) -> Place:
     place = pickle.loads(b64decode(options["topic"]))  # noqa: S301  # our own words, from our own driver
     assert isinstance(place, Place)
     return place
+
+
+def _read_parts(options: Mapping[str, str]) -> list[Part]:
+    return list(pickle.loads(b64decode(options["parts"])))  # noqa: S301
 
 
 def _columns(options: Mapping[str, str]) -> list[str]:

@@ -22,7 +22,7 @@ from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.database import Database
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import changes_of, check_name, images_of, quoted, table_of
-from headwater.store.sqlite.rows import Columns, deletes_of, refusal, upserts_of
+from headwater.store.sqlite.rows import Columns, deletes_of, grouped, refusal, upserts_of
 from headwater.store.sqlite.unfit import Unfit
 
 CHANGES_RETENTION = timedelta(days=7)
@@ -174,7 +174,9 @@ class SqliteStore:
             if deletes:
                 connection.executemany(layout.delete, deletes)
             (last,) = connection.execute(layout.last_row).fetchone()
-            connection.executemany(layout.write, zip(*upserts, strict=True))
+            whole = len(upserts[0]) // layout.group * layout.group
+            connection.executemany(layout.write_group, grouped(upserts, layout.group))
+            connection.executemany(layout.write, zip(*(column[whole:] for column in upserts), strict=True))
             connection.execute(layout.log_inserts, (last,))
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and layout.target.emit is Emit.FINAL

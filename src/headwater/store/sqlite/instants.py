@@ -28,7 +28,14 @@ MIDNIGHT = "1970-01-01 "
 
 
 def encode(array: pa.Array) -> list[Any]:
-    """The values as text."""
+    """The values as text. Those of a window come many times: each is spelled once."""
+    distinct = array.dictionary_encode()
+    texts = [*_texts(distinct.dictionary), None]
+    places = distinct.indices.fill_null(len(texts) - 1).to_numpy().tolist()
+    return list(map(texts.__getitem__, places))
+
+
+def _texts(array: pa.Array) -> list[Any]:
     if pa.types.is_date32(array.type):
         days = array.cast(pa.int32()).cast(pa.int64())
         return _spelled(array, days, FIRST_DAY, LAST_DAY, lambda: array.cast(pa.string()))

@@ -139,18 +139,34 @@ class Layout:
         )
 
     @cached_property
+    def group(self) -> int:
+        """How many rows are best written by one statement.
+
+        SQLite can undo a statement on its own, and keeps every page that it touches for that: the fewer, the faster.
+        """
+        return max(1, min(50, 1000 // len(self.columns)))
+
+    @cached_property
     def write(self) -> str:
         """One row in. A row of a final view is new; any other replaces the one of its key."""
-        values = _comma("?" for _ in self.columns)
-        statement = f"INSERT INTO {self.table} ({_comma(self.columns)}) VALUES ({values})"
+        return self._written(1)
+
+    @cached_property
+    def write_group(self) -> str:
+        """A group of rows in, likewise."""
+        return self._written(self.group)
+
+    def _written(self, rows: int) -> str:
+        values = _comma([f"({_comma('?' for _ in self.columns)})"] * rows)
+        statement = f"INSERT INTO {self.table} ({_comma(self.columns)}) VALUES {values}"
         if not self.target.key or self.target.emit is Emit.FINAL:
             return statement
         rest = [name for name in self.columns if name not in {quoted(key) for key in self.target.key}]
         action = f"DO UPDATE SET {_comma(f'{name} = excluded.{name}' for name in rest)}" if rest else "DO NOTHING"
         statement += f" ON CONFLICT ({self._key}) {action}"
         if self._nullable_key:
-            expressions, rows = self._null_key
-            statement += f" ON CONFLICT ({expressions}) WHERE {rows} {action}"
+            expressions, found = self._null_key
+            statement += f" ON CONFLICT ({expressions}) WHERE {found} {action}"
         return statement
 
     @cached_property

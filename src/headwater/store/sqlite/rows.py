@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from operator import eq
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.errors import BatchRefused, InternalError
 from headwater.model import Column, Emit, schema_of
@@ -20,22 +21,39 @@ Columns = list[list[Any]]
 
 def upserts_of(layout: Layout, batch: Batch) -> Columns:
     """The values of the rows to write, column by column, sorted by key; of each key the last row."""
-    table = _fitted(layout.target, batch.upserts, layout.target.columns)
-    order = [(name, "ascending") for name in layout.target.key if _sortable(table.schema.field(name).type)]
-    columns = _encoded(table.sort_by(order) if order and table.num_rows > 1 else table)
-    if not layout.target.key or layout.target.emit is Emit.FINAL:
+    target = layout.target
+    table = _fitted(target, batch.upserts, target.columns)
+    order = [(name, "ascending") for name in target.key if _sortable(table.schema.field(name).type)]
+    table = table.sort_by(order) if order and table.num_rows > 1 else table
+    columns = _encoded(table)
+    if not target.key or target.emit is Emit.FINAL or not _may_repeat(table, target.key):
         return columns
-    keys = list(_keys(layout.target, columns))
-    if not _has_doubles(keys, is_sorted=len(order) == len(layout.target.key)):
-        return columns
-    last = {key: place for place, key in enumerate(keys)}
-    return [[column[place] for place in last.values()] for column in columns]
+    last = {key: place for place, key in enumerate(_keys(target, columns))}
+    return columns if len(last) == table.num_rows else [[column[at] for at in last.values()] for column in columns]
 
 
-def _has_doubles(keys: list[tuple[Any, ...]], *, is_sorted: bool) -> bool:
-    if is_sorted:
-        return any(map(eq, keys, islice(keys, 1, None)))
-    return len(set(keys)) < len(keys)
+def _may_repeat(table: pa.Table, key: Sequence[str]) -> bool:
+    """Whether a key may come twice; certain only if the table is sorted by keys that are equal only if they look so."""
+    kinds = [table.schema.field(name).type for name in key]
+    if not all(_sortable(kind) and not pa.types.is_floating(kind) for kind in kinds):
+        return True
+    count = max(table.num_rows - 1, 0)
+    same = pa.array(np.ones(count, np.bool_))
+    for name in key:
+        before, after = (_whole(table[name]).slice(place, count) for place in (0, 1))
+        nulls = pc.and_(before.is_null(), after.is_null())
+        same = pc.and_(same, pc.or_(pc.fill_null(pc.equal(before, after), False), nulls))
+    return bool(pc.any(same).as_py())
+
+
+def grouped(columns: Columns, size: int) -> Iterator[tuple[Any, ...]]:
+    """The values of so many rows at a time, one row behind the other; what doesn't fill a group is left out.
+
+    >>> list(grouped([[1, 2, 3], ["a", "b", "c"]], 2))
+    [(1, 'a', 2, 'b')]
+    """
+    values = chain.from_iterable(zip(*columns, strict=True))
+    return zip(*[values] * (size * len(columns)), strict=False)
 
 
 def deletes_of(layout: Layout, batch: Batch, upserts: Columns) -> list[tuple[Any, ...]]:
