@@ -9,9 +9,9 @@ A *question* is a view in SQL, and the same in Spark's own words. Plain Spark re
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +115,6 @@ class Data:
 
     folder: Path
     rows: int
-    _numbers: Iterator[int]
 
     @property
     def files(self) -> Path:
@@ -124,8 +123,7 @@ class Data:
 
     def project(self, view: str = "") -> hw.Project:
         """A new project that reads the bids, with one view or none."""
-        home = self.folder / f"project-{next(self._numbers)}"
-        home.mkdir()
+        home = Path(tempfile.mkdtemp(prefix="project-", dir=self.folder))
         (home / "headwater.toml").write_text(f'name = "bench"\ndata = "{self.folder / "data"}"\n')
         (home / "bids.sql").write_text(STREAM + view)
         return hw.open(home)
@@ -133,7 +131,7 @@ class Data:
 
 def prepared(folder: Path, rows: int, progress: Callable[[int], object]) -> Data:
     """The bids in a folder, made unless they are there; `progress` is told how many were made just now."""
-    data, ready = Data(folder, rows, count()), folder / f"{rows}.ready"
+    data, ready = Data(folder, rows), folder / f"{rows}.ready"
     if not ready.exists():
         with data.project() as project:
             for bids in _batches(rows):

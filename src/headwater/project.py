@@ -27,7 +27,7 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Verified, Views
 from headwater.operate.views import DEFAULT_STORE
-from headwater.plan import Plan, check
+from headwater.plan import Plan, PlannedView, check
 from headwater.store import OpenStore, open_store
 
 Since = int | datetime | timedelta | None
@@ -35,6 +35,8 @@ Since = int | datetime | timedelta | None
 UNSORTED_SHARE = 0.1
 """A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
 UNSORTED_ROWS = 100
+DERIVED = "derived"
+"""The folder of derived topics."""
 _NOWHERE = Origin("")
 
 
@@ -100,7 +102,7 @@ class Project:
         )
         self._plan: Plan | None = None
         self._guard = threading.Lock()
-        self._logs: dict[tuple[str, str], TopicLog] = {}
+        self._logs: dict[str, TopicLog] = {}
         self._decoders: dict[str, Decoder] = {}
         self._maintainer = Maintainer()
         self._views: Views | None = None
@@ -329,7 +331,8 @@ class Project:
         `first` and `last` are commits, of each topic that it reads. `until` is an instant of arrival: the rows that the
         view had once everything was read that had arrived before it.
         """
-        views, names = self._opened_views(), self.plan().view(view).inputs
+        views, plan = self._opened_views(), self.plan()
+        names = plan.graph.upstream(plan.view(view).name) & set(plan.topics)
         after = None if first is None else dict.fromkeys(names, first - 1)
         upto = None if last is None else {name: min(last, self.head(name)) for name in names}
         if until is not None:
@@ -360,6 +363,7 @@ class Project:
             self._views = Views(
                 self.plan(),
                 self._topic_log,
+                self._derived_log,
                 self.folder / ".headwater",
                 self.settings.spark,
                 at_once=settings.views_at_once,
@@ -393,12 +397,17 @@ class Project:
     def _dead_log(self, name: str) -> TopicLog:
         return self._open("dead", dead_topic(self.topic(name)))
 
-    def _open(self, kind: str, topic: model.Topic) -> TopicLog:
+    def _derived_log(self, planned: PlannedView) -> TopicLog:
+        """A changed declaration gives other rows, and so another topic: each plan of a view has its own."""
+        return self._open(DERIVED, planned.topic, f"/{planned.fingerprint}")
+
+    def _open(self, kind: str, topic: model.Topic, below: str = "") -> TopicLog:
+        place = f"{kind}/{folder_of(topic.name)}{below}"
         with self._guard:
-            if (kind, topic.name) not in self._logs:
-                storage = open_storage(self._place(f"{kind}/{folder_of(topic.name)}"), self.settings.storage)
-                self._logs[kind, topic.name] = TopicLog(topic, storage, now=self._now)
-            return self._logs[kind, topic.name]
+            if place not in self._logs:
+                storage = open_storage(self._place(place), self.settings.storage)
+                self._logs[place] = TopicLog(topic, storage, now=self._now)
+            return self._logs[place]
 
     def _decoder(self, name: str) -> Decoder:
         topic = self.topic(name)

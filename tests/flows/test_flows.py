@@ -37,9 +37,13 @@ def fault(execution: Execution, expected: list[dict[str, object]]) -> str:
     """What differs from the expected rows, or is not accounted for."""
     if execution.error is not None:
         return f"{execution.error}"
-    ((view, held),) = execution.tables.items()
-    if difference := compare(held, expected):
+    if difference := compare([*execution.tables.values()][-1], expected):
         return str(difference)
+    return next((found for view in execution.tables if (found := misdeed(execution, view))), "")
+
+
+def misdeed(execution: Execution, view: str) -> str:
+    """What is wrong with the books of one view."""
     if execution.name == "killed and resumed":  # a batch that was attempted twice must not be counted twice
         verified = execution.scenario.project.verify(view)
         return "" if verified.identical else f"verify disagrees: {verified}"

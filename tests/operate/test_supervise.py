@@ -307,7 +307,7 @@ def test_a_view_that_another_run_works_on_is_left_alone(home: Path) -> None:
         feed(project, range(1))
         planned = project.plan().view("totals")
         views = project._opened_views()
-        theirs = Versions(planned, views._store("main"), project.folder / ".headwater" / "state")
+        theirs = Versions(planned, views._store("main"), project.folder / ".headwater" / "state", {})
         with theirs.locked():
             totals, plain = project.catch_up()
         assert totals.error is not None

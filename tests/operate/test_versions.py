@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def versions(store: SqliteStore, tmp_path: Path, query: str = COUNTED) -> Versions:
-    return Versions(view(query), store, tmp_path / "state")
+    return Versions(view(query), store, tmp_path / "state", {})
 
 
 def run(versions: Versions, chosen: Chosen, batches: int, unfinished: bool = False) -> None:

@@ -12,7 +12,8 @@ from headwater.errors import NoWatermark, QueryRefused, UnboundedState, UnknownN
 from headwater.plan.stages import Apply, Role
 from tests.plan.planning import declared
 
-COLUMNS = (model.Column("id", pa.string()), model.Column("at", model.INSTANT), model.Column("total", pa.int64()))
+AT = model.Column("at", model.INSTANT, nullable=False)
+COLUMNS = (model.Column("id", pa.string()), AT, model.Column("total", pa.int64()))
 SOURCE = "def totals(orders):\n    return orders\n"
 
 

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from headwater.engine.join import FINAL
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
 from headwater.engine.scan import batch_scan
-from headwater.engine.stamp import END, STAMP, interval
-from headwater.engine.view import Logs, output_schema, pace_of
+from headwater.engine.stamp import COMMIT, END, ROW, STAMP, TIME, interval
+from headwater.engine.view import Logs, output_schema, pace_of, published, published_order
 from headwater.model import Emit
 from headwater.plan import PlannedView
 from headwater.plan.stages import Scan
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
 
 @dataclass(frozen=True)
 class BatchView:
-    """A view over the commits after `after` and up to `upto` of each topic it reads."""
+    """A view over the commits after `after` and up to `upto` of each topic it reads.
+
+    The views that it reads are computed as well, in place of reading their derived topics.
+    """
 
     planned: PlannedView
     logs: Logs
     upto: Mapping[str, int]
     after: Mapping[str, int] | None = None
+    views: Mapping[str, Upstream] = field(default_factory=dict)
 
     def rows(self, spark: SparkSession) -> pa.Table:
         """The rows that the view has once it has read these commits: all, or those that are final."""
@@ -61,18 +68,26 @@ class BatchView:
         """The rows of the view as a DataFrame."""
         rows = lowering.view(self.planned.root)
         if self.planned.emit is Emit.FINAL and FINAL in rows.columns:
-            pace = pace_of(self.planned)
-            reached = F.lit(pace.reached(self.logs, self.upto))
-            rows = rows.where(F.col(FINAL) + interval(pace.settles) <= reached)
+            settles = interval(pace_of(self.planned).settles)
+            rows = rows.where(F.col(FINAL) + settles <= F.lit(self.reached))
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         return rows.select(*(F.col(f"`{column.name}`") for column in self.planned.columns))
+
+    @property
+    def reached(self) -> datetime:
+        """What the view is final up to, but for its own delay."""
+        topics = {name: commit for name, commit in self.upto.items() if name not in self.views}
+        found = [view.watermark for view in self.views.values()]
+        return min([*found, *([pace_of(self.planned).reached(self.logs, topics)] if topics else [])])
 
     def lowering(self, spark: SparkSession, tally: Tally | None = None) -> Lowering:
         """How the view's stages are lowered over these commits."""
         pace = pace_of(self.planned)
 
         def scan(stage: Scan) -> DataFrame:
+            if stage.relation in self.views:
+                return self.views[stage.relation].scan(spark, stage)
             first = 1 + (self.after or {}).get(stage.relation, -1)
             return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
 
@@ -85,6 +100,31 @@ class BatchView:
         topics = sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)})
         topic = [F.lit(" and ".join(topics)).alias("_topic")] if len(self.planned.inputs) > 1 else []
         return late.frame.select(*topic, *shown, F.col(STAMP).alias("_watermark"), by)
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A view that is read: its rows as its derived topic has them at a watermark of the topic."""
+
+    view: BatchView
+    watermark: datetime
+
+    @classmethod
+    def whole(cls, view: BatchView) -> Upstream:
+        """All rows that are final."""
+        return cls(view, published(view.planned).watermark(view.reached))
+
+    def scan(self, spark: SparkSession, scan: Scan) -> DataFrame:
+        """The rows, numbered in the order in which they are published."""
+        planned = self.view.planned
+        assert planned.time is not None
+        until = self.watermark + published(planned).reach
+        rows = self.view.frame(self.view.lowering(spark)).where(F.col(f"`{planned.time.name}`") <= F.lit(until))
+        order = Window.orderBy(*(F.col(f"`{name}`").asc_nulls_last() for name in published_order(planned)))
+        carried = {STAMP: F.lit(_EPOCH), COMMIT: F.lit(0).cast("bigint"), ROW: F.row_number().over(order)}
+        carried[TIME] = F.col(f"`{planned.time.name}`")
+        shown = [F.col(f"`{found.name}`") for found in scan.columns]
+        return rows.select(*shown, *(column.alias(name) for name, column in carried.items()))
 
 
 def batch_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> pa.Table:

@@ -22,6 +22,7 @@ from headwater.plan.stages import Scan
 LOWERING = 1
 """Raised whenever `engine.lower` gives other operators, or other columns in state, for a plan that it gave before."""
 _MARK = "lowering"
+_INPUTS = "inputs"
 
 
 class Unreadable(ValueError):
@@ -45,6 +46,20 @@ class Checkpoint:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         (self.folder / _MARK).write_text(f"{LOWERING}\n", "utf-8")
+
+    def inputs(self) -> dict[str, str]:
+        """The logs that have been read, by the names of their topics."""
+        try:
+            return dict(json.loads((self.folder / _INPUTS).read_text("utf-8")))
+        except (OSError, ValueError):
+            return {}
+
+    def remember(self, inputs: Mapping[str, str]) -> None:
+        """Note which logs are read from now on."""
+        if inputs != self.inputs():
+            staged = self.folder / f"{_INPUTS}.new"
+            staged.write_text(json.dumps(dict(inputs)), "utf-8")
+            staged.replace(self.folder / _INPUTS)
 
     def last_begun(self) -> int | None:
         """The newest batch whose offsets were written; None if there is none."""

@@ -38,13 +38,18 @@ _OUTPUT = {Emit.FINAL: "append", Emit.CHANGES: "update"}
 
 @dataclass(frozen=True)
 class Changes:
-    """What one micro-batch changed: rows to write, keys that are gone, and where the topics were read up to."""
+    """What one micro-batch changed: rows to write, keys that are gone, and where the topics were read up to.
+
+    What is final at the watermark `settled` has been delivered with this batch or before it. Where rows are emitted
+    once they are final, Spark does so by the watermark with which a batch begins.
+    """
 
     number: int
     upserts: pa.Table
     deletes: pa.Table
     commits: Mapping[str, int]
     watermark: datetime
+    settled: datetime
     ledger: Mapping[str, int]
 
 
@@ -140,12 +145,15 @@ class LiveView:
         gone = kept is not None and self.planned.emit is Emit.CHANGES
         deletes = changed.filter(pc.invert(kept)) if gone else changed.slice(0, 0)
         schema, commits = output_schema(self.planned), self.checkpoint.commits(number)
+        pace = pace_of(self.planned)
+        begun = self.checkpoint.commits(number - 1) if self.planned.emit is Emit.FINAL else commits
         return Changes(
             number,
             upserts.select(schema.names).cast(schema),
             deletes.select(list(self.key)).cast(pa.schema([schema.field(name) for name in self.key])),
             commits,
-            pace_of(self.planned).reached(self.logs, commits),
+            pace.reached(self.logs, commits),
+            pace.reached(self.logs, {**dict.fromkeys(commits, 0), **begun}),
             {**ledger, LOGGED: self._logged(number)},
         )
 

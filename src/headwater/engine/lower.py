@@ -107,7 +107,7 @@ class Lowering:
     def lower(self, stage: Stage) -> Rows:
         """The stage's rows."""
         match stage:
-            case Scan(kind="stream"):
+            case Scan(kind="stream" | "view"):
                 return self._scan(stage)
             case Filter():
                 return self._filter(stage)
@@ -138,7 +138,7 @@ class Lowering:
                 what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
                 raise NotSupportedYet(
                     f"{what} can't be executed in this version",
-                    hint="Filters, projections, unions, joins and windowed aggregates of streams can.",
+                    hint="Filters, projections, unions, joins and windowed aggregates of streams and views can.",
                     origin=stage.origin,
                 )
 
@@ -382,12 +382,13 @@ def _generator(stage: Expand) -> str:
 
 
 def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
-    """The rows, each with the bounds of a window."""
+    """The rows, each with the bounds of a window, which take the place of those of another."""
     carried = _carried(frame.drop(END))
-    frame = frame.select(*_columns(below), *carried, span.alias(_SPAN))
+    kept = [F.col(f"`{found.name}`") for found in below.columns if found.name.lower() not in _WINDOW_COLUMNS]
+    frame = frame.select(*kept, *carried, span.alias(_SPAN))
     start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")
     bounds = zip((start, end, end - interval(_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
-    return frame.select(*_columns(below), *(column.alias(name) for column, name in bounds), *carried, end.alias(END))
+    return frame.select(*kept, *(column.alias(name) for column, name in bounds), *carried, end.alias(END))
 
 
 def _united(frames: list[DataFrame]) -> DataFrame:

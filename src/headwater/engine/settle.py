@@ -106,7 +106,7 @@ class SettleView:
             upserts, deletes = shown.filter(pc.invert(rows[_OPEN])), schema.empty_table().select(list(self.key))
         reached = pace_of(self.planned).reached(self.logs, upto)
         counts = {**ledger, LOGGED: self._logged(begin, upto)}
-        self.deliver(Changes(number, upserts, deletes, upto, reached, counts))
+        self.deliver(Changes(number, upserts, deletes, upto, reached, reached, counts))
         self._forget(number)
         return Settled(number, upto, reached), still_open
 

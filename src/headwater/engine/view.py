@@ -7,21 +7,23 @@ arrival, which never goes back in a log: a row's stamp is its own arrival, and n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Literal
 
 import pyarrow as pa
 
 from headwater.engine.join import lag_of
+from headwater.engine.over import ahead
 from headwater.errors import NotSupportedYet
 from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
-from headwater.model import Session, schema_of
+from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import Aggregate, Assign, Join, Role, Stage
+from headwater.plan.stages import Aggregate, Assign, Join, Over, Role, Stage
 
 Logs = Mapping[str, TopicLog]
+_NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,69 @@ def _times(stage: Stage) -> Iterator[Role]:
         field = stage.input.column(name)
         if field is not None and field.role in (Role.EVENT_TIME, Role.ARRIVAL_TIME):
             yield field.role
+
+
+@dataclass(frozen=True)
+class Published:
+    """How the derived topic of a view follows it.
+
+    At a watermark W of the view that of the topic is W − `lag`: every row that comes to the topic later happens later.
+    The rows that happen up to `reach` after the topic's watermark have been published.
+    """
+
+    lag: timedelta
+    reach: timedelta
+
+    def watermark(self, reached: datetime) -> datetime:
+        """The topic's watermark, in whole milliseconds, when the view has reached one."""
+        found = reached - self.lag
+        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+
+
+def published(planned: PlannedView) -> Published:
+    """How the derived topic of a view follows it.
+
+    A row of a window happens when the window ends: windows of whole milliseconds that are not final at a watermark end
+    at least a millisecond after it. Any other row happens before the end of a window that it was in.
+    """
+    time = planned.time
+    assert time is not None and time.role is not None
+    lag = pace_of(planned).settles + _lag(planned.root, planned.horizon, time.role.bounds_window)
+    if not time.role.bounds_window:
+        return Published(lag + _MILLISECOND, _NONE)
+    until = Published(lag, _NONE if time.role is Role.WINDOW_END else -_MILLISECOND)
+    return until if _is_whole(time.window) else Published(until.lag + _MILLISECOND, until.reach + _MILLISECOND)
+
+
+def _is_whole(window: Window | None) -> bool:
+    """Whether a window begins and ends at whole milliseconds."""
+    if window is None or isinstance(window, Session):
+        return False
+    spans = [getattr(window, part.name) for part in fields(window)]
+    return not any(span % _MILLISECOND for span in spans if isinstance(span, timedelta))
+
+
+def published_order(planned: PlannedView) -> list[str]:
+    """The columns by which the rows of a view are ordered for those that read it: time and key first, then the rest."""
+    time, kinds = planned.time, {column.name: column.type for column in planned.columns}
+    assert time is not None
+    names = dict.fromkeys([time.name, *planned.key.columns, *kinds])
+    return [name for name in names if not pa.types.is_nested(kinds[name])]
+
+
+def _lag(stage: Stage, horizon: timedelta | None, ends_at_windows: bool) -> timedelta:
+    match stage:
+        case Assign():
+            if ends_at_windows:
+                return _NONE
+            own = horizon or _NONE if isinstance(stage.window, Session) else stage.window.size
+        case Join():
+            own = lag_of(stage.bound)
+        case Over():
+            own = ahead(stage, horizon)
+        case _:
+            own = _NONE
+    return own + max((_lag(below, horizon, ends_at_windows) for below in stage.inputs), default=_NONE)
 
 
 def output_schema(planned: PlannedView) -> pa.Schema:

@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 from headwater.errors import LogDamaged
 from headwater.log.storage import Storage
 
-Kind = Literal["create", "append", "history", "tick", "schema", "trim", "position", "maintenance"]
+Kind = Literal["create", "append", "history", "tick", "schema", "trim", "position", "derived", "maintenance"]
 Action = dict[str, Any]
 
 FOLDER = "_delta_log"

@@ -68,6 +68,12 @@ class TopicLog:
         """The log entry by entry."""
         return self._journal.entries
 
+    @property
+    def identity(self) -> str | None:
+        """What tells this log from another one that was made in its place; None while there is no log."""
+        recorded = self.snapshot().recorded
+        return recorded.identity if recorded else None
+
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
         with self._group.turn:
@@ -132,6 +138,11 @@ class TopicLog:
         """Wait for these sources before they have sent anything: each holds the watermark until it is idle."""
         now = microseconds(self.now())
         return self._move(lambda clock: clock.expect(sources, now))
+
+    def create(self) -> None:
+        """Make the log, unless it is there."""
+        with self._group.turn:
+            self._prepare()
 
     def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         """Commit what `propose` makes of the next free number and the clock there; None if it has nothing to commit.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
+from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
 from headwater.operate.versions import Chosen, Versions
 from headwater.plan import PlannedView
@@ -89,6 +90,7 @@ class Run:
     halt: Halt
     report: Callable[[Reading], None]
     chance: Callable[[], float]
+    derived: TopicLog | None = None
     commits: int = 0
     rows: int = 0
 
@@ -132,6 +134,7 @@ class Run:
         target = Target(self.planned.name, chosen.number, self.planned.columns, key, self.planned.emit)
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
+        self.versions.begin(chosen.number)
         try:
             self._patiently(lambda: self._attempt(target, epoch))
         except ViewFailed as failure:
@@ -162,12 +165,14 @@ class Run:
     def _attempt(self, target: Target, epoch: int) -> None:
         from headwater.engine.live import LiveView
 
-        heads = self._heads()
+        heads, derived = self._heads(), self._derived(target)
 
         def deliver(changes: Changes) -> None:
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             self.store.apply(target, epoch, batch)
+            if derived is not None:
+                derived.publish(changes.settled)
             self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
             self.report(Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark))
@@ -175,17 +180,29 @@ class Run:
         self.report(Reading(self.planned.name, {}, heads, self.rows))
         checkpoint = self.versions.checkpoint(target.version)
         if self.planned.execution.kind == "settle":
-            self._settle(target, checkpoint.folder, deliver)
+            self._settle(target, checkpoint.folder, deliver, derived)
         else:
             view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
             view.catch_up(self.spark, self.options)
         if self.halt.is_wanted:
             raise _stopped(self.planned.name)
 
-    def _settle(self, target: Target, folder: Path, deliver: Callable[[Changes], None]) -> None:
+    def _derived(self, target: Target) -> Derived | None:
+        """The view's derived topic, if others read it."""
+        if self.derived is None:
+            return None
+        found = Derived(self.planned, self.derived, self.store, target.version)
+        found.begin()
+        return found
+
+    def _settle(
+        self, target: Target, folder: Path, deliver: Callable[[Changes], None], derived: Derived | None
+    ) -> None:
         from headwater.engine.settle import Settled, SettleView
 
         position = self.store.position(target.view, target.version)
+        if derived is not None and position is not None:  # the process may have died before this was done
+            derived.publish(position.watermark)
         begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
         view = SettleView(self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted)
         view.catch_up(self.spark, self.options, begin)

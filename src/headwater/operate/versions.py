@@ -13,14 +13,14 @@ import errno
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.engine.checkpoint import Checkpoint
 from headwater.errors import UnknownView, ViewBusy
-from headwater.log import folder_of
+from headwater.log import TopicLog, folder_of
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
 
@@ -28,6 +28,7 @@ CHANGED = "its declaration has changed"
 GONE = "its checkpoint is gone"
 BEHIND = "its store is behind its checkpoint"
 AHEAD = "its store is ahead of its checkpoint"
+REPLACED = "the derived topic of {} was made anew"
 DAMAGED = "its checkpoint can't be read"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
@@ -43,11 +44,12 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions of one view in its store, with their checkpoints below `state`."""
+    """The versions of one view in its store, with their checkpoints below `state`. It reads `logs`."""
 
     planned: PlannedView
     store: Store
     state: Path
+    logs: Mapping[str, TopicLog]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -127,9 +129,11 @@ class Versions:
 
         A view that is settled has no other state than its position in the store, and what it can compute again.
         """
-        if self.planned.execution.kind == "settle":
-            return None if self.checkpoint(version.target.version).folder.is_dir() else GONE
         checkpoint = self.checkpoint(version.target.version)
+        if replaced := self._replaced(checkpoint):
+            return REPLACED.format(replaced)
+        if self.planned.execution.kind == "settle":
+            return None if checkpoint.folder.is_dir() else GONE
         begun, finished = checkpoint.last_begun(), checkpoint.last_finished()
         if begun is None:
             return GONE
@@ -140,6 +144,17 @@ class Versions:
         if begun < position.batch or checkpoint.commits(position.batch) != dict(position.commits):
             return AHEAD
         return None
+
+    def _replaced(self, checkpoint: Checkpoint) -> str | None:
+        """A view whose derived topic isn't the one that was read: its commits may have other numbers."""
+        known, derived = checkpoint.inputs(), {scan.relation for scan in self.planned.scans if scan.kind == "view"}
+        return next((name for name in sorted(derived & set(known)) if self.logs[name].identity != known[name]), None)
+
+    def begin(self, number: int) -> None:
+        """Note which logs a version reads, as far as they are there."""
+        checkpoint = self.checkpoint(number)
+        found = {name: identity for name, log in self.logs.items() if (identity := log.identity)}
+        checkpoint.remember({**found, **checkpoint.inputs()})
 
     @property
     def _folder(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from headwater import model
 from headwater.engine.failure import failures_of
 from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore
 from headwater.log import TopicLog
+from headwater.log.read import watermark_at
 from headwater.operate.explain import Explained, explain
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.ledger import Ledger, ledger_of
@@ -22,7 +23,7 @@ from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
 from headwater.plan import Plan, PlannedView
-from headwater.plan.stages import Apply
+from headwater.plan.stages import Apply, Scan
 from headwater.store import OpenStore, Store, Version, open_store
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Views:
         self,
         plan: Plan,
         log_of: Callable[[str], TopicLog],
+        derived_log_of: Callable[[PlannedView], TopicLog],
         home: Path,
         spark: Mapping[str, str],
         *,
@@ -58,6 +60,7 @@ class Views:
     ) -> None:
         self._plan = plan
         self._log_of = log_of
+        self._derived_log_of = derived_log_of
         self._home = home
         self._settings = spark
         self._at_once = at_once
@@ -79,18 +82,38 @@ class Views:
         `options` go to the source. `report` is told how far each view has come, from several threads. An interrupt
         (Ctrl-C) stops the views cleanly and is passed on.
         """
-        chosen = [self._plan.view(name) for name in names] if names else self._declared()
-        kept = [planned for planned in chosen if planned.view.materialized]
+        kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         can_run = [planned for planned in kept if _unsupported(planned) is None]
         # without Spark none of them can run: one error, not one for each
         at_once = min(len(can_run), self._at_once or self._cores) if can_run and self._spark else 1
         halt = Halt()
         self._halts.add(halt)
-        tasks = [self._task(planned, options or {}, report, halt) for planned in kept]
+        done: dict[str, CaughtUp] = {}
         try:
-            return side_by_side(tasks, at_once, halt)
+            for level in self._levels(kept):
+                tasks = [self._task(planned, options or {}, report, halt) for planned in level]
+                done.update((found.view, found) for found in side_by_side(tasks, at_once, halt))
         finally:
             self._halts.discard(halt)
+        return [done[planned.name] for planned in kept]
+
+    def _chosen(self, names: Iterable[str] | None) -> list[PlannedView]:
+        """The named views and those that they read, in the order of declaration; all if none is named."""
+        if not names:
+            return self._declared()
+        named = {self._plan.view(name).name for name in names}
+        upstream = {found for name in named for found in self._plan.graph.upstream(name)}
+        return [planned for planned in self._declared() if planned.name in named | upstream]
+
+    def _levels(self, views: list[PlannedView]) -> Iterator[list[PlannedView]]:
+        """The views in groups, each behind those that it reads."""
+        depths = {planned.name: self._depth(planned) for planned in views}
+        for depth in sorted(set(depths.values())):
+            yield [planned for planned in views if depths[planned.name] == depth]
+
+    def _depth(self, planned: PlannedView) -> int:
+        sources = [self._plan.view(scan.relation) for scan in planned.scans if scan.kind == "view"]
+        return max((1 + self._depth(source) for source in sources), default=0)
 
     def stop(self) -> None:
         """End every `catch_up` that runs in another thread, cleanly: what was done stays."""
@@ -126,7 +149,7 @@ class Views:
         number, commits = version.target.version, _commits(planned, version)
         store = self._store_of(planned)
         with failures_of(planned.name):
-            expected, counts = self._batch(planned, None, commits).counted(self._spark)
+            expected, counts = self._batch_at(planned, commits).counted(self._spark)
         missing, extra = differences(store.read(planned.name, number), expected)
         kept = store.ledger(planned.name, number)
         miscounted = {fate: (kept.get(fate, 0), count) for fate, count in counts.items() if kept.get(fate, 0) != count}
@@ -156,9 +179,9 @@ class Views:
                 store, versions, logs = self._store_of(planned), self._versions(planned), self._logs(planned)
             except HeadwaterError as error:
                 return CaughtUp(planned.name, 0, error=error)
-            return Run(
-                planned, store, versions, logs, self._spark, options, self._patience, halt, report, self._chance
-            ).catch_up()
+            settings = self._spark, options, self._patience, halt, report, self._chance
+            derived = self._derived_log_of(planned) if self._is_read(planned) else None
+            return Run(planned, store, versions, logs, *settings, derived).catch_up()
 
         return run
 
@@ -168,17 +191,43 @@ class Views:
         return sorted(self._plan.views.values(), key=lambda planned: order.index(planned.name))
 
     def _versions(self, planned: PlannedView) -> Versions:
-        return Versions(planned, self._store_of(planned), self._home / "state")
+        return Versions(planned, self._store_of(planned), self._home / "state", self._logs(planned))
 
     def _logs(self, planned: PlannedView) -> dict[str, TopicLog]:
-        return {name: self._log_of(name) for name in planned.inputs}
+        """What a view reads: topics, and the derived topics of other views."""
+        return {scan.relation: self._log(scan) for scan in planned.scans}
+
+    def _log(self, scan: Scan) -> TopicLog:
+        if scan.kind == "view":
+            return self._derived_log_of(self._plan.view(scan.relation))
+        return self._log_of(scan.relation)
+
+    def _is_read(self, planned: PlannedView) -> bool:
+        """Whether another view reads the derived topic of a view."""
+        scans = (scan for found in self._plan.views.values() if found.view.materialized for scan in found.scans)
+        return any(scan.kind == "view" and scan.relation == planned.name for scan in scans)
 
     def _batch(self, planned: PlannedView, after: Commits, upto: Commits) -> BatchView:
-        from headwater.engine.batch import BatchView
+        """A view over commits of the topics that it reads, itself or through other views."""
+        from headwater.engine.batch import BatchView, Upstream
 
         logs = self._logs(planned)
-        heads = {name: max(log.head, 0) for name, log in logs.items()}
-        return BatchView(planned, logs, {**heads, **(upto or {})}, after)
+        commits = {name: (upto or {}).get(name, max(log.head, 0)) for name, log in logs.items()}
+        read = {scan.relation: self._plan.view(scan.relation) for scan in planned.scans if scan.kind == "view"}
+        views = {name: Upstream.whole(self._batch(found, after, upto)) for name, found in read.items()}
+        return BatchView(planned, logs, commits, after, views)
+
+    def _batch_at(self, planned: PlannedView, commits: Mapping[str, int]) -> BatchView:
+        """A view as it is where its store is, which may be behind what the views that it reads could give today."""
+        from headwater.engine.batch import BatchView, Upstream
+
+        logs = self._logs(planned)
+        read = {scan.relation: self._plan.view(scan.relation) for scan in planned.scans if scan.kind == "view"}
+        views = {
+            name: Upstream(self._batch(found, None, None), watermark_at(logs[name], commits[name]))
+            for name, found in read.items()
+        }
+        return BatchView(planned, logs, commits, None, views)
 
     def _store_of(self, planned: PlannedView) -> Store:
         return self._store(planned.view.store or DEFAULT_STORE)
@@ -212,9 +261,9 @@ def _commits(planned: PlannedView, version: Version) -> dict[str, int]:
 
 def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     """Why a view can't be executed in this version, if it can't."""
-    read = next((scan for scan in planned.scans if scan.kind != "stream"), None)
+    read = next((scan for scan in planned.scans if scan.kind == "table"), None)
     if read is not None:
-        reason = f'It reads the {read.kind} "{read.relation}"; only streams can be read yet.'
+        reason = f'It reads the table "{read.relation}"; only streams and views can be read yet.'
     elif not planned.execution.settles:
         reason = "Its rows have no end in time."
     elif any(isinstance(stage, Apply) for stage in planned.stages):

@@ -12,6 +12,7 @@ from headwater import model
 from headwater.plan.context import Relation
 from headwater.plan.execution import is_stateless
 from headwater.plan.stages import Ancestor, Field, Role, Scan, Stage
+from headwater.plan.state import time_of
 
 _HIDDEN = (
     ("_commit", pa.int64(), None),
@@ -22,8 +23,6 @@ _HIDDEN = (
     ("_watermark", model.INSTANT, None),
 )
 """The log's own columns of a topic: they can be named, and `*` leaves them out."""
-
-_TIMES = (Role.WINDOW_TIME, Role.WINDOW_END, Role.EVENT_TIME)
 
 
 def scan_topic(topic: model.Topic) -> Relation:
@@ -66,11 +65,13 @@ def _hidden(relation: str, varies: bool) -> tuple[Field, ...]:
     )
 
 
-def read_view(view: model.View, root: Stage, complete: bool) -> Relation:
-    """The relation of a lowered view for those that read it."""
+def read_view(view: model.View, root: Stage, complete: bool, plan: str) -> Relation:
+    """The relation of a lowered view for those that read it.
+
+    The log's own columns of a derived topic depend on when its rows were written: none of them can be named.
+    """
     if not view.materialized or is_stateless(root):
         return Relation(root, complete)
-    columns = root.visible
-    time = next((field.name for role in _TIMES for field in columns if field.role is role), None)
-    scan = Scan((*columns, *_hidden(view.name, varies=False)), view.name, "view", time, origin=view.origin)
-    return Relation(scan, complete)
+    time = time_of(root)
+    name = time.name if time else None
+    return Relation(Scan(root.visible, view.name, "view", name, origin=view.origin, plan=plan), complete)

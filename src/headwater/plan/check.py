@@ -173,7 +173,9 @@ class _Check:
         if found is None:
             return None
         lowered = self.lowered.get(found.name)
-        return read_view(found, lowered.stage, lowered.complete) if lowered else NOTHING
+        if lowered is None:
+            return NOTHING
+        return read_view(found, lowered.stage, lowered.complete, self.planned[found.name].fingerprint)
 
     def _plan(self, view: model.View, graph: Graph) -> None:
         context = self._context(view)

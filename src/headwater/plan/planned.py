@@ -10,7 +10,8 @@ from typing import Literal
 from headwater import model
 from headwater.errors import CheckFailed, Finding, UnknownView
 from headwater.plan.graph import Graph
-from headwater.plan.stages import Ancestor, Scan, Stage
+from headwater.plan.stages import Ancestor, Field, Scan, Stage
+from headwater.plan.state import time_of
 
 ExecutionKind = Literal["live", "settle", "inline"]
 
@@ -75,6 +76,18 @@ class PlannedView:
     def scans(self) -> tuple[Scan, ...]:
         """The stages that read the log."""
         return tuple(stage for stage in self.stages if isinstance(stage, Scan))
+
+    @property
+    def time(self) -> Field | None:
+        """The column that says when a row of the view happens, for those that read it."""
+        return time_of(self.root)
+
+    @property
+    def topic(self) -> model.Stream:
+        """The view as others read it: a stream of its final rows."""
+        time = self.time
+        columns = tuple(model.Column(column.name, column.type, column.nullable) for column in self.columns)
+        return model.Stream(name=self.name, columns=columns, time=time.name if time else None)
 
     @property
     def emit(self) -> model.Emit:

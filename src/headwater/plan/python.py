@@ -58,7 +58,7 @@ def _field(column: model.Column, stages: tuple[Stage, ...], everything: frozense
     found = [stage.column(column.name) for stage in stages]
     same = next((field for field in found if field and field.role in _TIMES and field.type == column.type), None)
     role, window = (same.role, same.window) if same else (None, None)
-    return Field(column.name, column.type, column.nullable, everything, role, window)
+    return Field(column.name, column.type, column.nullable and role is None, everything, role, window)
 
 
 def _refuse_timeless(context: Context, stages: tuple[Stage, ...]) -> None:

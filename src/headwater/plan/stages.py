@@ -245,7 +245,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class Scan(Stage):
-    """The rows of `relation`. `unique` are the columns that identify an event, read through the dedup on them."""
+    """The rows of `relation`. `unique` are the columns that identify an event, read through the dedup on them.
+
+    Of a view they are its final rows; `plan` is the fingerprint of the one that they come from.
+    """
 
     relation: str
     kind: Literal["stream", "table", "view"]
@@ -253,6 +256,7 @@ class Scan(Stage):
     watermarked: bool = True
     unique: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
+    plan: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from headwater.plan.stages import (
     Assign,
     Deduplicate,
     Expression,
+    Field,
     Join,
     Over,
     OverCall,
@@ -30,6 +31,7 @@ from headwater.plan.stages import (
 )
 
 _ENDING = (Role.EVENT_TIME, Role.ARRIVAL_TIME, Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
+_HAPPENING = (Role.WINDOW_TIME, Role.WINDOW_END, Role.EVENT_TIME)
 _NONE = timedelta()
 
 
@@ -114,6 +116,12 @@ def is_table(stage: Stage) -> bool:
     below = list(stage.walk())
     is_read = any(isinstance(found, Scan) and found.kind == "table" for found in below)
     return is_read and all(isinstance(found, STATELESS) for found in below)
+
+
+def time_of(root: Stage) -> Field | None:
+    """The column that says when a row of a view happens, for those that read the view; None if rows may lack one."""
+    known = [field for field in root.visible if not field.nullable]
+    return next((field for role in _HAPPENING for field in known if field.role is role), None)
 
 
 def unbounded(root: Stage) -> Iterator[Stage]:

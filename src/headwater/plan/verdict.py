@@ -62,7 +62,7 @@ def judge(
     _judge_key(context, root, missing)
     _judge_emit(context, root)
     _judge_store(context, root, stores)
-    _judge_inputs(context, unsettled)
+    _judge_inputs(context, root, unsettled)
 
 
 def _report(context: Context, kind: type[Finding], what: str, origin: Origin | None, **more: str | None) -> None:
@@ -261,7 +261,19 @@ def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -
         )
 
 
-def _judge_inputs(context: Context, unsettled: Sequence[str]) -> None:
+def _judge_inputs(context: Context, root: Stage, unsettled: Sequence[str]) -> None:
+    for scan in root.walk():
+        if isinstance(scan, Scan) and scan.kind == "view" and scan.time is None and scan.relation not in unsettled:
+            _report(
+                context,
+                NoWatermark,
+                f'reads view "{scan.relation}", whose rows don\'t say when they happened',
+                context.view.origin,
+                detail="A derived topic is kept in the order of time, and none of the view's columns is a time that "
+                "every row has.",
+                hint=f'Add window_end or the event time to the columns of view "{scan.relation}".',
+                topic=scan.relation,
+            )
     for name in unsettled:
         _report(
             context,

@@ -1,6 +1,6 @@
 """Where views are served from: the protocol of a store, and the stores that implement it."""
 
 from headwater.store.place import OpenStore, open_store
-from headwater.store.protocol import Batch, Position, Store, Target, Version, changes_schema
+from headwater.store.protocol import Batch, Position, Span, Store, Target, Version, changes_schema
 
-__all__ = ["Batch", "OpenStore", "Position", "Store", "Target", "Version", "changes_schema", "open_store"]
+__all__ = ["Batch", "OpenStore", "Position", "Span", "Store", "Target", "Version", "changes_schema", "open_store"]

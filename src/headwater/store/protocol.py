@@ -73,6 +73,15 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The rows whose `column`, an instant, is later than `after` and not later than `upto`."""
+
+    column: str
+    after: datetime | None
+    upto: datetime
+
+
+@dataclass(frozen=True)
 class Version:
     """A version that a store holds. `fingerprint` is that of the plan its rows come from."""
 
@@ -152,8 +161,14 @@ class Store(Protocol):
         that type; the others are typed by their values.
         """
 
-    def read(self, view: str, version: int | None = None) -> pa.Table:
-        """All rows of a version, by default the promoted one, with exactly the declared types."""
+    def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
+        """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
+
+    def index(self, view: str, version: int, column: str) -> None:
+        """Let spans of a column be found without reading all rows. Called by each run that reads spans; once is enough.
+
+        Raises `UnknownVersion` if there is no such version.
+        """
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
         """What the batches after `since` changed: one table of `changes_schema` for each batch that changed a row.

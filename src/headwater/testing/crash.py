@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from headwater.errors import ArgumentRefused, HeadwaterError
-from headwater.store import Store
+from headwater.store import Store, Target
 
 Part = TypeVar("Part")
 _METHODS = sorted(name for name, found in vars(Store).items() if callable(found) and not name.startswith("_"))
@@ -24,7 +24,7 @@ _HARMLESS = {"close"}
 
 @dataclass(frozen=True)
 class Crash:
-    """Where a process stops: at a point, when it comes there for the `time`-th time.
+    """Where a process stops: at a point, when it comes there for the `time`-th time, be it for any view or for one.
 
     A point is `before` or `after` a method of a store. With `apply`, the time is the number of the micro-batch in the
     run: after `after apply` the store has the batch and Spark doesn't know, after `before apply` neither has it.
@@ -32,6 +32,7 @@ class Crash:
 
     point: str = "after apply"
     time: int = 1
+    view: str | None = None
 
     def __post_init__(self) -> None:
         when, _, method = self.point.partition(" ")
@@ -60,10 +61,10 @@ class Fuse:
         with self._guard:
             self._crash, self._passed = crash, 0
 
-    def passes(self, point: str) -> None:
-        """Called when the process comes to a point; `Crashed` if it dies here or is dead already."""
+    def passes(self, point: str, view: str | None = None) -> None:
+        """Called when the process comes to a point, for a view; `Crashed` if it dies here or is dead already."""
         with self._guard:
-            if self._crash is not None and point == self._crash.point:
+            if self._crash is not None and point == self._crash.point and self._crash.view in (None, view):
                 self._passed += 1
                 self.is_blown |= self._passed == self._crash.time
             if self.is_blown:
@@ -91,9 +92,11 @@ class _Doomed:
         method = getattr(self._part, name)
 
         def call(*arguments: Any, **named: Any) -> Any:
-            self._fuse.passes(f"before {name}")
+            first = arguments[0] if arguments else None
+            view = first.view if isinstance(first, Target) else first
+            self._fuse.passes(f"before {name}", view)
             answer = method(*arguments, **named)
-            self._fuse.passes(f"after {name}")
+            self._fuse.passes(f"after {name}", view)
             return answer
 
         return method if name in _HARMLESS else call

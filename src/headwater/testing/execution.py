@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ class _Course:
         for view in self.scenario.views:
             settled = self.scenario.project.plan().view(view).execution.kind == "settle"
             with suppress(AssertionError) if settled else nullcontext():
-                self.scenario.crash(view, at=at, per_batch=per_batch)
+                self.scenario.crash(view, at=replace(at, view=view), per_batch=per_batch)
 
     def held(self) -> dict[str, pa.Table]:
         """The rows that the stores have."""

@@ -23,7 +23,7 @@ from headwater.errors import ArgumentRefused
 from headwater.log import LOCAL_SOURCE, folder_of, wall_clock
 from headwater.operate import CaughtUp
 from headwater.operate.views import DEFAULT_STORE
-from headwater.project import Project
+from headwater.project import DERIVED, Project
 from headwater.store import Store, open_store
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash, Crashed, Fuse, doomed
@@ -146,11 +146,14 @@ class Scenario:
         return self.run(*views, per_batch=per_batch)
 
     def forget(self, *views: str) -> None:
-        """Throw away the state that Spark keeps of views, by default of all: their next run begins a new version."""
+        """Throw away the state that Spark keeps of views, by default of all: their next run begins a new version.
+
+        What they have published for other views is gone too, and is published again.
+        """
         self.restart()
-        state = self.folder / ".headwater" / "state"
-        for found in [state / folder_of(view) for view in views or self.views]:
-            shutil.rmtree(found, ignore_errors=True)
+        for below in (self.folder / ".headwater" / "state", self.folder / self.project.settings.data / DERIVED):
+            for view in views or self.views:
+                shutil.rmtree(below / folder_of(view), ignore_errors=True)
 
     def close(self) -> None:
         """End the process that is alive."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from headwater.errors import ArgumentRefused, Fenced, StoreDamaged, UnknownVersion, VersionRefused
 from headwater.model import Emit
-from headwater.store.protocol import Batch, Position, Target, Version
+from headwater.store.protocol import Batch, Position, Span, Target, Version
 from headwater.store.sqlite import bookkeeping, changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.database import Database
@@ -234,8 +234,8 @@ class SqliteStore:
         with self._database.reading() as connection:
             return answer(connection, sql, limit)
 
-    def read(self, view: str, version: int | None = None) -> pa.Table:
-        """All rows of a version, by default the promoted one, with exactly the declared types."""
+    def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
+        """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
         with self._database.reading() as connection:
             number = bookkeeping.promoted_of(connection, view) if version is None else version
             if number is None:
@@ -245,13 +245,20 @@ class SqliteStore:
                     view=view,
                 )
             layout = self._layout(bookkeeping.target_of(connection, view, number))
-            rows = connection.execute(layout.select).fetchall()
+            rows = connection.execute(*layout.select(span)).fetchall()
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in layout.codecs]
         try:
             arrays = [codec.decode(values) for codec, values in zip(layout.codecs, columns, strict=True)]
         except Unfit as cause:
             raise self._damaged(view, number) from cause
         return pa.Table.from_arrays(arrays, schema=layout.target.schema)
+
+    def index(self, view: str, version: int, column: str) -> None:
+        """Let spans of a column be found without reading all rows."""
+        with self._database.reading() as connection:
+            layout = self._layout(bookkeeping.target_of(connection, view, version))
+        with self._database.writing() as connection:
+            connection.execute(layout.index(column))
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
         """What the batches after `since` changed. No transaction is held while the caller works on a table."""

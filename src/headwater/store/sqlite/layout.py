@@ -18,8 +18,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from headwater.model import Column, Emit
-from headwater.store.protocol import Target
+from headwater.model import INSTANT, Column, Emit
+from headwater.store.protocol import Span, Target
 from headwater.store.sqlite.names import changes_of, images_of, quoted, table_of
 from headwater.store.sqlite.values import Codec, codec_of
 
@@ -174,11 +174,16 @@ class Layout:
         """One key out."""
         return f"DELETE FROM {self.table} WHERE " + " AND ".join(f"{quoted(name)} IS ?" for name in self.target.key)
 
-    @cached_property
-    def select(self) -> str:
-        """All rows, in the order of the key or of arrival."""
+    def select(self, span: Span | None) -> tuple[str, list[str]]:
+        """All rows or those of a span, in the order of the key or of arrival, and the values that are bound."""
         order = self._key if self.target.key else self._row
-        return f"SELECT {_comma(self.columns)} FROM {self.table} ORDER BY {order}"
+        conditions, values = _within(span) if span else ("", [])
+        return f"SELECT {_comma(self.columns)} FROM {self.table}{conditions} ORDER BY {order}", values
+
+    def index(self, column: str) -> str:
+        """Lets the rows be found by a column."""
+        name = quoted(f"{table_of(self.target.view, self.target.version)}__by_{column}")
+        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({quoted(column)})"
 
     @cached_property
     def last_row(self) -> str:
@@ -230,3 +235,11 @@ def _literal(text: str) -> str:
 
 def _comma(parts: Iterable[str]) -> str:
     return ", ".join(parts)
+
+
+def _within(span: Span) -> tuple[str, list[str]]:
+    """The condition that a row is in a span, and its values; instants sort as their texts do."""
+    bounds = [(">", span.after), ("<=", span.upto)]
+    given = [(operator, at) for operator, at in bounds if at is not None]
+    conditions = " AND ".join(f"{quoted(span.column)} {operator} ?" for operator, _ in given)
+    return f" WHERE {conditions}", codec_of(INSTANT).encode(pa.array([at for _, at in given], INSTANT))
