@@ -8,7 +8,7 @@ view emits its final rows, Spark appends; where it emits changes, Spark updates.
 
 from __future__ import annotations
 
-from itertools import count
+import tempfile
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,6 @@ from bench.nexmark import COMMIT, QUESTIONS, SCHEMA, Data, Question
 
 COMMITS = 10
 """Commits, and so files, in a micro-batch."""
-_numbers = count()
 
 
 def catch_up(data: Data, question: Question, emit: str) -> Attempt:
@@ -47,7 +46,7 @@ def stream(spark: Any, data: Data, question: Question, emit: str) -> Attempt:
     def work() -> None:
         query = (
             answer.writeStream.outputMode("append" if emit == "final" else "update")
-            .option("checkpointLocation", str(data.folder / f"checkpoint-{next(_numbers)}"))
+            .option("checkpointLocation", tempfile.mkdtemp(prefix="checkpoint-", dir=data.folder))
             .trigger(availableNow=True)
             .foreachBatch(lambda batch, _: batches.append(batch.toArrow()))
             .start()

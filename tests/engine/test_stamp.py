@@ -16,7 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import headwater as hw
-from headwater.engine.stamp import COMMIT, STAMP, barrier, events, mark, track
+from headwater.engine.stamp import COMMIT, STAMP, barrier, events, in_time, mark, track
+from headwater.engine.window import window_of
+from headwater.model import Tumble
 from headwater.project import Project
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -78,6 +80,15 @@ def test_without_the_barrier_a_filter_is_pushed_below_the_watermark(rows: Callab
     """The trap is still there. Once it isn't, the barrier is only a counter."""
     frame = track(rows(), timedelta()).where(F.col("v") == 7)
     assert [line for line in below(optimized(frame), "EventTimeWatermark") if "Filter" in line]
+
+
+def test_admission_stays_above_the_watermark_without_a_barrier(rows: Callable[[], DataFrame]) -> None:
+    """Nor does Spark ask below it whether the end is NULL, which it is in tick rows."""
+    end = window_of(F.col("at"), Tumble(timedelta(seconds=10)))["end"]
+    frame = track(rows(), timedelta()).where(in_time(end, timedelta(seconds=1))).groupBy(mark(end, "__mark")).count()
+    lines = optimized(frame)
+    assert [line for line in lines if "Filter" in line]
+    assert not [line for line in below(lines, "EventTimeWatermark") if "Filter" in line]
 
 
 def side(rows: Callable[[], DataFrame], name: str, *, guarded: bool) -> DataFrame:

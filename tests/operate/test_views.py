@@ -92,37 +92,6 @@ CASES = {
             ("a", at(70), 1),
         ],
     ),
-    "duplicates are counted once": Case(
-        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_end, count(*) AS n, first(id) AS f,"
-        " collect_list(id) AS ids, count(DISTINCT shop) AS shops, count(DISTINCT shop, coalesce(amount, 0)) AS pairs"
-        " FROM TUMBLE(TABLE events, DESCRIPTOR(at), INTERVAL '20' SECOND) GROUP BY window_end",
-        [
-            (at(20), 5, "1", ["1", "2", "4", "3", "5"], 2, 4),  # 5 has no shop: it is no pair
-            (at(40), 2, "8", ["8", "6"], 1, 2),
-        ],
-    ),
-    "hopping": Case(
-        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_start, window_end, count(*) AS n"
-        " FROM HOP(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND, INTERVAL '20' SECOND)"
-        " GROUP BY window_start, window_end",
-        [
-            (at(-10), at(10), 3),
-            (at(0), at(20), 6),
-            (at(10), at(30), 4),
-            (at(20), at(40), 2),
-            (at(30), at(50), 1),
-        ],
-    ),
-    "cumulating": Case(
-        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_end, sum(amount) AS total"
-        " FROM CUMULATE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND, INTERVAL '20' SECOND) GROUP BY window_end",
-        [
-            (at(10), Decimal("11.00")),
-            (at(20), Decimal("35.00")),
-            (at(30), Decimal("128.00")),
-            (at(40), Decimal("160.00")),
-        ],
-    ),
     "sessions": Case(
         "CREATE MATERIALIZED VIEW v AS SELECT shop, window_start, window_end, count(*) AS n"
         " FROM SESSION(TABLE events PARTITION BY shop, DESCRIPTOR(at), INTERVAL '10' SECOND)"
@@ -132,18 +101,6 @@ CASES = {
             ("b", at(3), at(13), 1),
             (None, at(14), at(24), 1),
         ],
-    ),
-    "union of two streams": Case(
-        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_end, count(*) AS n FROM TUMBLE(TABLE"
-        " (SELECT shop, at FROM sales UNION ALL SELECT shop, at FROM sales WHERE shop = 'a'), DESCRIPTOR(at),"
-        " INTERVAL '20' SECOND) GROUP BY window_end",
-        [(at(20), 6 + 4), (at(40), 2 + 2)],
-    ),
-    "union of a unique stream with itself": Case(
-        "CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT window_end, count(*) AS n FROM TUMBLE(TABLE"
-        " (SELECT shop, at FROM events UNION ALL SELECT shop, at FROM events WHERE shop = 'a'), DESCRIPTOR(at),"
-        " INTERVAL '20' SECOND) GROUP BY window_end",
-        [(at(20), 5 + 3), (at(40), 2 + 2)],  # the copy of 3 counts once in each branch
     ),
 }
 

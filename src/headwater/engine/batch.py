@@ -15,7 +15,7 @@ from headwater.engine.join import FINAL
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
 from headwater.engine.scan import batch_scan
-from headwater.engine.stamp import COMMIT, END, ROW, STAMP, TIME, interval
+from headwater.engine.stamp import COMMIT, END, ROW, STAMP, TIME, interval, later
 from headwater.engine.view import Logs, output_schema, pace_of, published, published_order
 from headwater.model import Emit
 from headwater.plan import PlannedView
@@ -68,8 +68,8 @@ class BatchView:
         """The rows of the view as a DataFrame."""
         rows = lowering.view(self.planned.root)
         if self.planned.emit is Emit.FINAL and FINAL in rows.columns:
-            settles = interval(pace_of(self.planned).settles)
-            rows = rows.where(F.col(FINAL) + settles <= F.lit(self.reached))
+            settled_at = later(F.col(FINAL), pace_of(self.planned).settles)
+            rows = rows.where(settled_at <= F.lit(self.reached))
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         return rows.select(*(F.col(f"`{column.name}`") for column in self.planned.columns))

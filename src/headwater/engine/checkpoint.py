@@ -19,7 +19,7 @@ from pathlib import Path
 from headwater.plan import PlannedView
 from headwater.plan.stages import Scan
 
-LOWERING = 1
+LOWERING = 2
 """Raised whenever `engine.lower` gives other operators, or other columns in state, for a plan that it gave before."""
 _MARK = "lowering"
 _INPUTS = "inputs"

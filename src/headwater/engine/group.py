@@ -19,7 +19,7 @@ from headwater.engine.halving import computed, first_failing
 from headwater.engine.join import FINAL
 from headwater.engine.ledger import Rows
 from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.stamp import interval
+from headwater.engine.stamp import later
 from headwater.engine.view import pace_of
 from headwater.errors import ViewFailed
 from headwater.model import Emit
@@ -124,7 +124,7 @@ def _shown(view: BatchView, groups: DataFrame) -> DataFrame:
 
 
 def _closes_at(view: BatchView) -> Column:
-    return F.col(FINAL) + interval(pace_of(view.planned).settles)
+    return later(F.col(FINAL), pace_of(view.planned).settles)
 
 
 def _ordered(groups: DataFrame, aggregate: Aggregate) -> DataFrame:

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from headwater.engine.stamp import END, POSITION, interval, spell_interval
+from headwater.engine.stamp import END, POSITION, later, spell_interval
 from headwater.plan.join import conjuncts_of
 from headwater.plan.stages import Join, TimeBound
 from headwater.sql import parse_expression, spell
@@ -132,7 +132,7 @@ def _final(stage: Join, settled: bool) -> Column:
     alone, alone_right = left, right
     if stage.bound is not None:
         lower, upper = _whole(stage.bound)
-        alone, alone_right = left + interval(upper + _MILLISECOND), right + interval(_MILLISECOND - lower)
+        alone, alone_right = later(left, upper + _MILLISECOND), later(right, _MILLISECOND - lower)
     if stage.kind in ("semi", "anti"):
         return alone
     paired = F.greatest(left, right) if settled else F.expr(_ALWAYS)

@@ -30,6 +30,7 @@ Fate = Literal["filtered", "late", "duplicates", "expanded"]
 LOGGED = "logged"
 """How many rows the log says there were, which is known without any query."""
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
+FIRST, PASSED = "in0", "passed"
 _ASSIGNED_FATES = ("filtered", "late", "duplicates")
 
 
@@ -62,6 +63,8 @@ class _Step:
     below: tuple[str, ...]
     fate: Fate | None
     assigned: bool
+    windows: int | None = None
+    """Each row is in so many windows: what there is to count follows from the step below."""
 
 
 @dataclass
@@ -73,11 +76,21 @@ class Tally:
     used: list[str] = field(default_factory=list)
     assigned: bool = False
 
-    def enter(self, frame: DataFrame, name: str) -> Rows:
+    def follow(self, frame: DataFrame) -> Rows:
+        """Rows as they come from a log, which are counted by Spark where it reads it (see `metered`)."""
+        self.scans.append(name := f"in{len(self.scans)}")
+        return Rows(frame, (name,))
+
+    def enter(self, frame: DataFrame) -> Rows:
         """Rows as they come from a log; tick rows, which have no position, are not counted."""
-        self.scans.append(name)
+        self.scans.append(name := f"in{len(self.scans)}")
         counted = F.count_if(F.col(NEW)) if NEW in frame.columns else F.count(COMMIT)
         return Rows(barrier(frame, name, counted.alias("rows")), (name,))
+
+    def passed(self, rows: Rows, fate: Fate) -> Rows:
+        """As `count`, behind filters that are the only ones of the query: Spark counts what passes them."""
+        self.steps.append(_Step(PASSED, rows.passed, fate, rows.assigned))
+        return replace(rows, passed=(PASSED,))
 
     def count(self, rows: Rows, fate: Fate) -> Rows:
         """Count the rows here; those that are missing since they were last counted have this fate.
@@ -89,9 +102,12 @@ class Tally:
             return self._step(rows, fate, _counting(rows.frame, LAST).alias("rows"), every.alias("assignments"))
         return self._step(rows, fate, every.alias("rows"))
 
-    def spread(self, rows: Rows, windows: str) -> Rows:
+    def spread(self, rows: Rows, windows: Column | int) -> Rows:
         """Count the rows and the windows that each is in, before it is taken apart into them."""
-        size = F.when(F.col(NEW), F.size(windows)) if NEW in rows.frame.columns else F.size(windows)
+        if isinstance(windows, int):
+            self.steps.append(_Step(f"count{len(self.steps)}", rows.passed, None, rows.assigned, windows))
+            return replace(rows, passed=(self.steps[-1].name,))
+        size = F.when(F.col(NEW), windows) if NEW in rows.frame.columns else windows
         return self._step(rows, None, _counting(rows.frame).alias("rows"), F.sum(size).alias("assignments"))
 
     def _step(self, rows: Rows, fate: Fate | None, *counts: Column) -> Rows:
@@ -106,6 +122,11 @@ class Tally:
 
     def ledger(self, counts: Mapping[str, Count]) -> dict[str, int]:
         """The counts by fate, of rows and, where there are windows, of assignments."""
+        counts = dict(counts)
+        for step in self.steps:
+            if step.windows is not None:
+                rows = self._sum(counts, step.below).rows
+                counts[step.name] = Count(rows, rows * step.windows)
         found = {"in": self._sum(counts, self.scans).rows, "used": self._sum(counts, self.used).rows}
         found |= dict.fromkeys(FATES, 0)
         if self.assigned:
@@ -125,9 +146,11 @@ class Tally:
 
 
 def _counting(frame: DataFrame, *conditions: str) -> Column:
-    """The number of rows of which all conditions hold, among those that are new."""
+    """The number of rows of which all conditions hold, among those that are new; tick rows are none."""
     wanted = [F.col(name) for name in (*conditions, NEW) if name in frame.columns]
-    return F.count_if(reduce(and_, wanted)) if wanted else F.count(F.lit(1))
+    if wanted:
+        return F.count_if(reduce(and_, wanted))
+    return F.count(COMMIT if COMMIT in frame.columns else F.lit(1))
 
 
 def observed(execution: Any) -> dict[str, Count]:
@@ -139,3 +162,22 @@ def observed(execution: Any) -> dict[str, Count]:
         numbers = [0 if row.isNullAt(index) else int(row.getLong(index)) for index in range(row.size())]
         found[str(entry._1())] = Count(numbers[0], numbers[-1])
     return found
+
+
+def metered(execution: Any, logged: int) -> dict[str, Count]:
+    """What Spark's own metrics say of an executed micro-batch that reads one log: rows read, and rows behind filters.
+
+    `logged` rows were to be read, and a tick row. Where a filter can't be passed Spark reads nothing.
+    """
+    counts: dict[str, list[int]] = {"": [], "Filter": []}
+    waiting = [execution.executedPlan()]
+    while waiting:
+        node = waiting.pop()
+        children = node.children()
+        waiting += [children.apply(place) for place in range(children.size())]
+        name = node.nodeName() if children.size() else ""
+        if name in counts:
+            counts[name].append(int(node.metrics().apply("numOutputRows").value()))
+    read = sum(counts[""]) - 1 if sum(counts[""]) else logged
+    passed = counts["Filter"][0] if counts["Filter"] else 0
+    return {FIRST: Count(read, read), PASSED: Count(passed, passed)}

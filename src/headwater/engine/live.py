@@ -22,15 +22,17 @@ from pyspark.sql.streaming import StreamingQuery
 from headwater.engine.batch import as_arrow
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.failure import failure_of
-from headwater.engine.ledger import LOGGED, Tally, observed
+from headwater.engine.ledger import FIRST, LOGGED, Tally, metered, observed
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.scan import live_scan
 from headwater.engine.view import output_schema, pace_of
 from headwater.errors import InternalError
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
-from headwater.model import Emit
+from headwater.model import Emit, Session
 from headwater.plan import PlannedView
+from headwater.plan.execution import is_stateless
+from headwater.plan.stages import Aggregate, Assign, Project, Scan, Stage
 
 _NONE: Mapping[str, str] = {}
 _OUTPUT = {Emit.FINAL: "append", Emit.CHANGES: "update"}
@@ -62,10 +64,14 @@ class _Run:
     tally: Tally
     failures: list[Exception]
 
-    def ledger(self) -> dict[str, int]:
-        """What the batch that was executed last has counted."""
+    def ledger(self, logged: int) -> dict[str, int]:
+        """What the batch that was executed last has counted; the log says that it has so many rows."""
         query = next(found for found in self.spark.streams.active if found.name == self.name)
-        return self.tally.ledger(observed(query._jsq.streamingQuery().lastExecution()))
+        execution = query._jsq.streamingQuery().lastExecution()
+        counts = observed(execution)
+        if FIRST not in counts:
+            counts |= metered(execution, logged)
+        return self.tally.ledger(counts) | {LOGGED: logged}
 
 
 @dataclass(frozen=True)
@@ -120,12 +126,15 @@ class LiveView:
         pace = pace_of(self.planned)
         # one head for each topic: two scans of it must end at the same commit, whatever is appended meanwhile
         heads = {topic: {"last_commit": str(max(log.head, 0))} for topic, log in self.logs.items()}
+        tracked, bare = _needs_watermark(self.planned), _is_bare(self.planned)
+        stamped = tracked or any(isinstance(stage, Assign) for stage in self.planned.stages)
         scans = iter(
-            live_scan(spark, self.logs[scan.relation], scan, pace, name, {**heads[scan.relation], **options})
+            live_scan(spark, log, scan, pace, name, {**head, **options}, stamped=stamped, tracked=tracked)
             for name, scan in self.checkpoint.sources.items()
+            for log, head in [(self.logs[scan.relation], heads[scan.relation])]
         )
-        lowering = Lowering(lambda _: next(scans), self.planned.view.grace, live=True, tally=tally or Tally())
-        return lowering.view(self.planned.root)
+        grace, tally = self.planned.view.grace, tally or Tally()
+        return Lowering(lambda _: next(scans), grace, live=True, tally=tally, bare=bare).view(self.planned.root)
 
     def _write(self, rows: DataFrame, number: int, run: _Run) -> None:
         """Deliver one micro-batch."""
@@ -133,7 +142,7 @@ class LiveView:
         shown = rows.select(*(f"`{name}`" for name in [*names, *([KEEP] if KEEP in rows.columns else [])]))
         try:
             changed = as_arrow(shown, None)
-            self.deliver(self._changes(changed, number, run.ledger()))
+            self.deliver(self._changes(changed, number, run.ledger(self._logged(number))))
         except Exception as cause:
             run.failures.append(cause)
             raise
@@ -154,7 +163,7 @@ class LiveView:
             commits,
             pace.reached(self.logs, commits),
             pace.reached(self.logs, {**dict.fromkeys(commits, 0), **begun}),
-            {**ledger, LOGGED: self._logged(number)},
+            ledger,
         )
 
     def _logged(self, number: int) -> int:
@@ -162,3 +171,27 @@ class LiveView:
         before, after = self.checkpoint.offsets(number - 1), self.checkpoint.offsets(number)
         logs = {name: self.logs[scan.relation] for name, scan in self.checkpoint.sources.items()}
         return sum(count_rows(logs[name], before.get(name, 0) + 1, commit) for name, commit in after.items())
+
+
+def _needs_watermark(planned: PlannedView) -> bool:
+    """Whether anything is kept between rows, be it only which events have been there."""
+    return not is_stateless(planned.root) or any(scan.unique for scan in planned.scans)
+
+
+def _is_bare(planned: PlannedView) -> bool:
+    """Whether no barrier is needed behind the scan: there is no watermark, or nothing that could get below it.
+
+    Admission can't: it reads the stamp. It also keeps tick rows out, for they have no time. Spark's sessions ask by
+    themselves whether a row has a time.
+    """
+    if len(planned.scans) > 1:
+        return False
+    return not _needs_watermark(planned) or all(_stays_up(stage) for stage in planned.stages)
+
+
+def _stays_up(stage: Stage) -> bool:
+    match stage:
+        case Assign():
+            return not isinstance(stage.window, Session)
+        case _:
+            return isinstance(stage, Scan | Project | Aggregate)

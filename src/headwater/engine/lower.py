@@ -36,12 +36,13 @@ from headwater.engine.stamp import (
     barrier,
     events,
     in_time,
-    interval,
+    later,
     mark,
 )
-from headwater.engine.window import has_one, windows_of
+from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
-from headwater.model import Session
+from headwater.model import Cumulate, Hop, Session, Tumble
+from headwater.plan.execution import is_stateless
 from headwater.plan.stages import (
     Aggregate,
     Assign,
@@ -62,7 +63,7 @@ from headwater.plan.stages import (
 from headwater.plan.state import ends, is_by_identity
 
 KEEP = "__keep"
-_SPANS, _SPAN, _SESSION, _KEY, _RANK = "__windows", "__span", "__session", "__key", "__rank"
+_NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__key", "__rank"
 _MILLISECOND = timedelta(milliseconds=1)
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
@@ -79,9 +80,10 @@ class Late:
 class Lowering:
     """How stages are lowered: where a scan's rows come from, and the view's grace.
 
-    `live` rows are a stream, whose state must be evicted. `settled` views get every operator that Spark has in batch,
-    and a `FINAL` for every row; `horizon` is how far back a row matters where nothing else says so. `tally` counts rows
-    where it is given. Rows that come too late are gathered in `late`, as queries that nobody need run.
+    `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
+    operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far back a row matters where nothing
+    else says so. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries that
+    nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -90,6 +92,7 @@ class Lowering:
     settled: bool = False
     horizon: timedelta | None = None
     tally: Tally | None = None
+    bare: bool = False
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -146,7 +149,9 @@ class Lowering:
         frame = self.scan(stage)
         if self.tally is None:
             return Rows(frame)
-        rows = self.tally.enter(frame, f"in{len(self.tally.scans)}")
+        if self.bare:
+            return self.tally.follow(frame)
+        rows = self.tally.enter(frame)
         return rows.then(events(rows.frame)) if self.live else rows
 
     def _filter(self, stage: Filter) -> Rows:
@@ -161,7 +166,7 @@ class Lowering:
         true = F.coalesce(F.expr(stage.condition.sql), F.lit(False))
         if KEEP in rows.frame.columns:
             return rows.then(rows.frame.withColumn(KEEP, F.col(KEEP) & true))
-        return self._count(rows.then(rows.frame.where(true)), "filtered")
+        return self._count(rows.then(rows.frame.where(true)), "filtered", by_filter=True)
 
     def _expand(self, stage: Expand) -> Rows:
         rows = self.lower(stage.input)
@@ -172,27 +177,22 @@ class Lowering:
 
     def _assign(self, stage: Assign) -> Rows:
         """Each row once per window that admits it."""
-        at = F.col(f"`{stage.time}`") + interval(stage.shift)
-        spans = windows_of(at, stage.window)
+        at, window = later(F.col(f"`{stage.time}`"), stage.shift), stage.window
         rows = replace(self.lower(stage.input), assigned=True)
-        if not has_one(stage.window):
-            return self._spread(rows, stage, spans)
-        rows = rows.then(_bounded(rows.frame, stage.input, spans.getItem(0)))
-        return self._admit(rows, stage, F.col(END))
+        if not has_one(window):
+            assert isinstance(window, Hop | Cumulate)
+            return self._spread(rows, stage, Spread.of(at, window))
+        return self._admit(rows.then(_bounded(rows.frame, stage.input, window_of(at, window))), stage, F.col(END))
 
-    def _spread(self, rows: Rows, stage: Assign, spans: Column) -> Rows:
+    def _spread(self, rows: Rows, stage: Assign, spread: Spread) -> Rows:
         """A row in several windows: each is admitted on its own, and one of them is the last."""
-        rows = rows.then(rows.frame.withColumn(_SPANS, spans))
         if self.tally is not None and rows.passed:
-            rows = self.tally.spread(rows, _SPANS)
-        if STAMP not in rows.frame.columns:
-            return rows.then(_bounded(rows.frame, stage.input, F.explode(_SPANS)))
-        admitted = F.explode(F.filter(_SPANS, lambda span: in_time(span["end"], self.grace)))
-        too_late = F.explode(F.filter(_SPANS, lambda span: ~in_time(span["end"], self.grace)))
-        self._set_aside(stage, _bounded(rows.frame, stage.input, too_late))
-        frame = rows.frame.withColumn(LAST, F.element_at(_SPANS, -1)["end"])
-        frame = _bounded(frame, stage.input, admitted)
-        return rows.then(frame.withColumn(LAST, F.col(LAST) == F.col(END)))
+            rows = self.tally.spread(rows, spread.count)
+        number = F.col(_NUMBER)
+        frame = rows.frame.withColumn(_NUMBER, F.expr(f"explode(sequence(0, {spread.last}))"))
+        frame = frame if isinstance(spread.first, int) else frame.where(number >= spread.first)
+        frame = _bounded(frame.withColumn(LAST, number == spread.last), stage.input, spread.window(number))
+        return self._admit(rows.then(frame), stage, F.col(END))
 
     def _admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:
         """The rows that are in time for their end; behind an operator that keeps state all are."""
@@ -256,7 +256,7 @@ class Lowering:
     def _over(self, stage: Over) -> Rows:
         rows = self._entered(stage.input)
         values = {call.name: F.expr(spelled(call, stage.input, self.horizon)) for call in stage.functions}
-        final = F.col(MARK) + interval(ahead(stage, self.horizon))
+        final = later(F.col(MARK), ahead(stage, self.horizon))
         return Rows(rows.frame.withColumns(values).select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
@@ -280,9 +280,11 @@ class Lowering:
         return self._enter(rows, below, F.col(known or TIME))
 
     def _aggregate(self, stage: Aggregate) -> Rows:
+        """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
-        grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys), MARK)
-        return Rows(_finished(stage, grouped.agg(*_calls(stage)), F.col(MARK)))
+        bounds = _bounds_by_end(stage, F.col(MARK))
+        grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
+        return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
 
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
         """The rows of a stage as they enter an operator with these keys, one of which says when a group ends."""
@@ -301,7 +303,7 @@ class Lowering:
             return self._enter(rows, below, F.col(END))
         if (started := timed.get(Role.WINDOW_START)) is not None:
             assert started.window is not None and not isinstance(started.window, Session)
-            return self._enter(rows, below, F.col(f"`{started.name}`") + interval(started.window.size))
+            return self._enter(rows, below, later(F.col(f"`{started.name}`"), started.window.size))
         at = F.col(f"`{next(iter(timed.values())).name}`")
         return self._enter(self._admit(rows, below, at), below, at)
 
@@ -309,7 +311,7 @@ class Lowering:
         assign = next(found for found in stage.input.walk() if isinstance(found, Assign))
         assert isinstance(assign.window, Session)
         rows = self.lower(stage.input)
-        rows = self._enter(rows, stage.input, F.col(END) - interval(assign.window.gap))
+        rows = self._enter(rows, stage.input, later(F.col(END), -assign.window.gap))
         gap = f"{assign.window.gap // timedelta(microseconds=1)} microseconds"
         keys = [_named(key) for key in stage.keys if not _bound(stage, key)]
         keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
@@ -320,7 +322,7 @@ class Lowering:
         bounds = {
             Role.WINDOW_START: start,
             Role.WINDOW_END: end,
-            Role.WINDOW_TIME: end - interval(_MILLISECOND),
+            Role.WINDOW_TIME: later(end, -_MILLISECOND),
         }
         shown = [
             bounds[role].alias(key.name) if (role := _bound(stage, key)) else F.col(f"`{key.name}`")
@@ -335,9 +337,9 @@ class Lowering:
         extra = [name for name in (*unique, LAST, NEW) if name in rows.frame.columns]
         places = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
-        chosen = shown.select(*_columns(stage), _position(shown), *extra, *places, mark(marked, MARK))
+        chosen = shown.select(*_columns(stage), *_position(shown), *extra, *places, mark(marked, MARK))
         if rows.passed:
-            rows = self._count(rows.then(chosen), "late")
+            rows = self._count(rows.then(chosen), "late", by_filter=LAST not in extra)
         else:
             rows = rows.then(barrier(chosen, f"marked{next(self._numbers)}", _every()) if self.live else chosen)
         if unique:
@@ -347,9 +349,11 @@ class Lowering:
             self.tally.use(rows)
         return rows
 
-    def _count(self, rows: Rows, fate: Fate) -> Rows:
-        """Count the rows, as long as each is still a row of the log."""
-        return self.tally.count(rows, fate) if self.tally is not None and rows.passed else rows
+    def _count(self, rows: Rows, fate: Fate, *, by_filter: bool = False) -> Rows:
+        """Count the rows, as long as each is still a row of the log. Spark itself counts those that pass a filter."""
+        if self.tally is None or not rows.passed:
+            return rows
+        return self.tally.passed(rows, fate) if by_filter and self.bare else self.tally.count(rows, fate)
 
 
 def _earliest(frame: DataFrame, keys: list[str]) -> DataFrame:
@@ -387,7 +391,7 @@ def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
     kept = [F.col(f"`{found.name}`") for found in below.columns if found.name.lower() not in _WINDOW_COLUMNS]
     frame = frame.select(*kept, *carried, span.alias(_SPAN))
     start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")
-    bounds = zip((start, end, end - interval(_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
+    bounds = zip((start, end, later(end, -_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
     return frame.select(*kept, *(column.alias(name) for column, name in bounds), *carried, end.alias(END))
 
 
@@ -404,12 +408,12 @@ def _united(frames: list[DataFrame]) -> DataFrame:
     return whole
 
 
-def _position(frame: DataFrame) -> Column:
+def _position(frame: DataFrame) -> list[Column]:
     """What orders rows totally. Which copy of a duplicate survives is arbitrary, so there it is what copies share."""
     if POSITION in frame.columns:
-        return F.col(POSITION)
+        return [F.col(POSITION)]
     names = (TIME, ID) if ID in frame.columns else (COMMIT, ROW)
-    return F.struct(*names).alias(POSITION)
+    return [F.struct(*names).alias(POSITION)] if set(names) <= set(frame.columns) else []
 
 
 def _calls(stage: Aggregate) -> list[Column]:
@@ -422,6 +426,18 @@ def _finished(stage: Aggregate, frame: DataFrame, final: Column) -> DataFrame:
     keys = [F.col(f"`{key.name}`") for key in stage.keys]  # they tell the rows apart, and so decide ties behind this
     position = F.struct(*keys).alias(POSITION)
     return frame.select(*_columns(stage), position, final.alias(FINAL), keep.alias(KEEP))
+
+
+def _bounds_by_end(stage: Aggregate, end: Column) -> dict[str, Column]:
+    """The keys that are bounds of windows of one size, and what they are where a window ends."""
+    below = stage.input
+    while isinstance(below, Filter | Project | Expand):
+        below = below.input
+    if not isinstance(below, Assign) or not isinstance(below.window, Tumble | Hop) or not is_stateless(below.input):
+        return {}
+    start, last = later(end, -below.window.size), later(end, -_MILLISECOND)
+    bounds = {Role.WINDOW_START: start, Role.WINDOW_END: end, Role.WINDOW_TIME: last}
+    return {key.name: bounds[role] for key in stage.keys if (role := _bound(stage, key))}
 
 
 def _bound(stage: Aggregate, key: Named) -> Role | None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, track
+from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
 from headwater.engine.stream import read_commits, read_stream
 from headwater.engine.view import Pace
 from headwater.log import TopicLog
@@ -21,11 +21,24 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def live_scan(
-    spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, name: str, options: dict[str, str]
+    spark: SparkSession,
+    log: TopicLog,
+    scan: Scan,
+    pace: Pace,
+    name: str,
+    options: dict[str, str],
+    *,
+    stamped: bool,
+    tracked: bool,
 ) -> DataFrame:
-    """The topic as a stream, its watermark following the stamps less the delay. `name` is unique in the query."""
-    source = read_stream(spark, log, _columns(scan, pace), name, options)
-    return track(_named(source, scan, pace), pace.delay)
+    """The topic as a stream. `name` is unique in the query. `stamped` rows carry their stamps, a `tracked` stream has a
+    watermark that follows them.
+    """
+    columns = _columns(scan, pace)
+    if not stamped:
+        columns = [name for name in columns if name != pace.stamp or scan.column(name)]
+    rows = _named(read_stream(spark, log, columns, name, options), scan, pace, stamped=stamped)
+    return track(rows, pace.delay) if tracked else events(rows)
 
 
 def batch_scan(
@@ -67,8 +80,8 @@ def _columns(scan: Scan, pace: Pace) -> list[str]:
     return list(dict.fromkeys([*(found.name for found in scan.columns), *time, *own]))
 
 
-def _named(rows: DataFrame, scan: Scan, pace: Pace) -> DataFrame:
-    carried = {STAMP: pace.stamp, COMMIT: "_commit", ROW: "_row"}
+def _named(rows: DataFrame, scan: Scan, pace: Pace, *, stamped: bool = True) -> DataFrame:
+    carried = {COMMIT: "_commit", ROW: "_row", **({STAMP: pace.stamp} if stamped else {})}
     if scan.time:
         carried[TIME] = scan.time
     if scan.unique:

@@ -34,7 +34,7 @@ from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.scan import slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.stamp import interval
+from headwater.engine.stamp import later
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
@@ -128,7 +128,7 @@ class SettleView:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        is_open = F.col(FINAL) + interval(pace.settles) > F.lit(pace.reached(self.logs, upto))
+        is_open = later(F.col(FINAL), pace.settles) > F.lit(pace.reached(self.logs, upto))
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
         return rows.select(*shown, is_open.alias(_OPEN))
 

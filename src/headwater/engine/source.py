@@ -3,7 +3,8 @@
 An offset is (commit, tick). A batch holds the rows of some commits, always whole ones, and ends with a *tick row*: NULL
 in every column but `_watermark` and `_arrived_at`, which carry the watermark and the last arrival after the batch. When
 the head of the log is reached, and again after a start, one more batch delivers only the tick row, so that what is due
-closes without new data.
+closes without new data; a stream that reads no clock has nothing to close, and needs that batch only if there is no
+other.
 
 How much a batch may hold is decided here (`Limits`); who reads it elsewhere: Spark itself (`engine.direct`) where it
 reaches the files, else workers in Python (`engine.workers`). Both plan by the same `LogStream`, and their offsets are
@@ -106,6 +107,7 @@ class LogStream:
         self.log = log
         self.columns = list(columns)
         self._limits = limits
+        self._closes = any(name in _CLOCKS for name in columns)
         self._target: int | None = None
         self._began: Offset | None = None
         self._part_read: float | None = None
@@ -120,7 +122,7 @@ class LogStream:
         head = self._head() if self._target is None else self._target
         if start["commit"] < head:
             return {"commit": self._admit(start["commit"], head), "tick": 0}
-        if start["tick"] == 0 or start == self._began:
+        if start == START or (self._closes and (start["tick"] == 0 or start == self._began)):
             return {"commit": start["commit"], "tick": start["tick"] + 1}
         return start
 

@@ -1,8 +1,11 @@
-"""Windows: which ones a row is in, as an array, so that each can be admitted on its own."""
+"""Windows: which ones a row is in, so that each can be admitted on its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeGuard
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -12,33 +15,50 @@ from headwater.model import Cumulate, Hop, Session, Tumble, Window
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def windows_of(at: Column, window: Window) -> Column:
-    """An array of structs (start, end): the windows that an instant falls in, in the order of their ends.
+def window_of(at: Column, window: Tumble | Session) -> Column:
+    """A struct (start, end): the one window that an instant falls in.
 
     Windows are aligned to 1970-01-01T00:00:00Z plus the offset; their start is included, their end is not. A row's own
     part of a session is [at, at + gap).
     """
     instant = F.unix_micros(at)
-    match window:
-        case Tumble(size, offset):
-            start = _floor(instant, size, offset)
-            return F.array(_span(start, start + _micros(size)))
-        case Hop(size, slide, offset):
-            last = _floor(instant, slide, offset)
-            first = last - (-(-size // slide) - 1) * _micros(slide)
-            starts = F.sequence(first, last, F.lit(_micros(slide)))
-            spans = F.transform(starts, lambda start: _span(start, start + _micros(size)))
-            return F.filter(spans, lambda span: F.unix_micros(span["end"]) > instant)
-        case Cumulate(size, step, offset):
-            start = _floor(instant, size, offset)
-            first = _floor(instant, step, offset) + _micros(step)
-            ends = F.sequence(first, start + _micros(size), F.lit(_micros(step)))
-            return F.transform(ends, lambda end: _span(start, end))
-        case Session(gap):
-            return F.array(_span(instant, instant + _micros(gap)))
+    if isinstance(window, Session):
+        return _span(instant, instant + _micros(window.gap))
+    start = _floor(instant, window.size, window.offset)
+    return _span(start, start + _micros(window.size))
 
 
-def has_one(window: Window) -> bool:
+@dataclass(frozen=True)
+class Spread:
+    """The windows that an instant falls in, where there can be several: they are numbered in the order of their ends.
+
+    The numbers go from `first` (of the instant) to `last`. An array of numbers and some arithmetic is what Spark
+    compiles; an array of windows, filtered, it would interpret.
+    """
+
+    first: Column | int
+    last: int
+    window: Callable[[Column], Column]
+
+    @property
+    def count(self) -> Column | int:
+        """How many windows an instant is in."""
+        return 1 + self.last - self.first
+
+    @classmethod
+    def of(cls, at: Column, window: Hop | Cumulate) -> Spread:
+        """The windows of an instant, each a struct (start, end)."""
+        instant = F.unix_micros(at)
+        if isinstance(window, Hop):
+            last, slide, size = window.size // window.slide - 1, _micros(window.slide), _micros(window.size)
+            oldest = _floor(instant, window.slide, window.offset) - last * slide
+            return cls(0, last, lambda number: _span(oldest + number * slide, oldest + number * slide + size))
+        start, step = _floor(instant, window.size, window.offset), _micros(window.step)
+        first = F.floor((instant - start) / step)
+        return cls(first, window.size // window.step - 1, lambda number: _span(start, start + (number + 1) * step))
+
+
+def has_one(window: Window) -> TypeGuard[Tumble | Session]:
     """Whether every instant is in one window of this kind."""
     return isinstance(window, Tumble | Session)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.plan.execution import is_stateless
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash
 from headwater.testing.scenario import Scenario, scenario
@@ -100,11 +101,12 @@ class _Course:
     def kill(self, at: Crash, per_batch: int) -> None:
         """Let the process die while it runs each of the views.
 
-        A live view always comes so far. A settled one that has nothing to write comes to its end instead.
+        A view that keeps state always comes so far. Any other one that has nothing to write comes to its end instead.
         """
         for view in self.scenario.views:
-            settled = self.scenario.project.plan().view(view).execution.kind == "settle"
-            with suppress(AssertionError) if settled else nullcontext():
+            planned = self.scenario.project.plan().view(view)
+            stateful = planned.execution.kind == "live" and not is_stateless(planned.root)
+            with nullcontext() if stateful else suppress(AssertionError):
                 self.scenario.crash(view, at=replace(at, view=view), per_batch=per_batch)
 
     def held(self) -> dict[str, pa.Table]:
