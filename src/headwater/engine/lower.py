@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from headwater.engine.aggregate import stable
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
-from headwater.engine.over import ahead, ranked, spelled
+from headwater.engine.over import ahead, ranked, values_of
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -80,8 +80,8 @@ class Lowering:
     """How stages are lowered: where a scan's rows come from, and the view's grace.
 
     `live` rows are a stream, whose state must be evicted. `settled` views get every operator that Spark has in batch,
-    and a `FINAL` for every row; `horizon` is how far back a row matters where nothing else says so. `tally` counts rows
-    where it is given. Rows that come too late are gathered in `late`, as queries that nobody need run.
+    and a `FINAL` for every row; `horizon` is how far away a row is seen in a partition without an end. `tally` counts
+    rows where it is given. Rows that come too late are gathered in `late`, as queries that nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -255,9 +255,12 @@ class Lowering:
 
     def _over(self, stage: Over) -> Rows:
         rows = self._entered(stage.input)
-        values = {call.name: F.expr(spelled(call, stage.input, self.horizon)) for call in stage.functions}
+        found = values_of(stage, self.horizon)
+        frame = rows.frame
+        for columns in (found.first, found.values):
+            frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
         final = F.col(MARK) + interval(ahead(stage, self.horizon))
-        return Rows(rows.frame.withColumns(values).select(*_columns(stage), POSITION, final.alias(FINAL)))
+        return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
         """The first rows of each partition, which must be over at some instant."""

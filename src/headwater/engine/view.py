@@ -19,7 +19,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import Aggregate, Assign, Join, Role, Stage
+from headwater.plan.stages import STATELESS, Aggregate, Assign, Join, Role, Stage
 
 Logs = Mapping[str, TopicLog]
 
@@ -46,14 +46,19 @@ def pace_of(planned: PlannedView) -> Pace:
     """How a view keeps pace.
 
     A session stays open one gap longer than its grace, so that no admitted row can touch a session that has closed.
+    What gathers the rows of a join, to aggregate, rank or join them, waits for as long as they lag behind.
     """
     windows = [stage.window for stage in planned.stages if isinstance(stage, Aggregate)]
     gaps = [window.gap for window in windows if isinstance(window, Session)]
     delay = planned.view.grace + max(gaps, default=timedelta())
-    aggregates = [stage for stage in planned.stages if isinstance(stage, Aggregate)]
-    joins = [below for stage in aggregates for below in stage.walk() if isinstance(below, Join)]
-    lag = max((lag_of(join.bound) for join in joins), default=timedelta())
-    return Pace(_stamp(planned), delay, delay + lag)
+    gathered = [below for stage in planned.stages if not isinstance(stage, STATELESS) for below in stage.inputs]
+    return Pace(_stamp(planned), delay, delay + max((_behind(below) for below in gathered), default=timedelta()))
+
+
+def _behind(stage: Stage) -> timedelta:
+    """How far the rows of a stage lag behind the watermark."""
+    own = lag_of(stage.bound) if isinstance(stage, Join) else timedelta()
+    return own + max((_behind(below) for below in stage.inputs), default=timedelta())
 
 
 def _stamp(planned: PlannedView) -> Literal["_watermark", "_arrived_at"]:

@@ -77,6 +77,11 @@ class PlannedView:
         return tuple(stage for stage in self.stages if isinstance(stage, Scan))
 
     @property
+    def sight(self) -> timedelta | None:
+        """How far away in time a row is seen where nothing in the query says so: as the view states."""
+        return self.view.horizon if self.view.horizon is not None else self.view.retention
+
+    @property
     def emit(self) -> model.Emit:
         """What is emitted: as declared, or as chosen."""
         return self.execution.emit
