@@ -19,6 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.engine.aggregate import stable
+from headwater.engine.expand import expanded
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
@@ -165,9 +166,8 @@ class Lowering:
 
     def _expand(self, stage: Expand) -> Rows:
         rows = self.lower(stage.input)
-        elements = F.expr(_generator(stage)).alias(*stage.outputs)
         return self._count(
-            rows.then(rows.frame.select(*_columns(stage.input), elements, *_carried(rows.frame))), "expanded"
+            rows.then(expanded(rows.frame, stage, _columns(stage.input), _carried(rows.frame))), "expanded"
         )
 
     def _assign(self, stage: Assign) -> Rows:
@@ -249,7 +249,8 @@ class Lowering:
                 hint="Join on window_start and window_end of the same window, or join before the windows.",
                 origin=stage.origin,
             )
-        end = F.col(END) if time is None else F.col(f"`{time}`")
+        known = END if END in rows.frame.columns else FINAL  # rows of windows, or groups of them
+        end = F.col(known) if time is None else F.col(f"`{time}`")
         rows = self._enter(rows if time is None else self._admit(rows, stage, end), stage, end)
         return Side(rows.frame, windowed=time is None)
 
@@ -375,13 +376,6 @@ def _named(found: Named) -> Column:
 
 def _carried(frame: DataFrame) -> list[Column]:
     return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns]
-
-
-def _generator(stage: Expand) -> str:
-    """The call that gives the elements; OUTER, where it makes a difference, is in the name of the function."""
-    function, bracket, arguments = stage.generator.sql.partition("(")
-    outer = stage.outer and function.lower() in ("explode", "posexplode", "inline")
-    return f"{function}{'_outer' if outer else ''}{bracket}{arguments}"
 
 
 def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NotSupportedYet, NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
+from headwater.errors import NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
 from headwater.plan.bind import bind, refuse_varying
 from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
 from headwater.plan.context import Context, Relation, did_you_mean
@@ -56,9 +56,6 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
 def _refuse_decorations(context: Context, node: exp.Expr) -> None:
     if node.args.get("sample"):
         context.refuse(QueryRefused, "reads a random sample of its input", node.args["sample"], detail=_SAMPLED)
-    if node.args.get("pivots"):
-        hint = "Write one aggregate with FILTER (WHERE …) per column."
-        context.refuse(NotSupportedYet, "uses PIVOT, which has no executor in this version", node, hint=hint)
     if node.args.get("joins"):
         hint = "Write the joins one after the other, or name a subquery."
         context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
