@@ -700,15 +700,27 @@ stream "people" has personal columns, which can't be kept in this version
   Hint:   Leave these columns out, or encrypt them before they are appended.""",
     ),
     (
-        NotSupportedYet,
+        UnboundedJoin,
         """\
     CREATE MATERIALIZED VIEW v AS
     SELECT id, (SELECT max(paid) AS most FROM payments) AS most FROM orders
 --              ^ here
 """,
         """\
-view "v" uses a subquery as a value, which has no executor in this version
-  Hint:   Join the subquery in FROM with a time bound; in WHERE, EXISTS, NOT EXISTS and IN are understood.""",
+view "v" uses a subquery as a value that looks at rows of all time
+  Detail: Every row would wait for ever for rows that may still change the value.
+  Hint:   Compare the windows of both in its WHERE, like i.window_end = o.window_end.""",
+    ),
+    (
+        NotSupportedYet,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT id, EXISTS (SELECT 1 FROM payments) AS paid FROM orders
+--                     ^ here
+""",
+        """\
+view "v" asks for the rows of a subquery inside an expression, which has no executor in this version
+  Hint:   Let EXISTS, IN or NOT IN be a condition of WHERE on its own, or join with ON.""",
     ),
     (
         NotSupportedYet,

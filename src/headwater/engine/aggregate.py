@@ -17,6 +17,8 @@ from headwater.sql import parse_expression, spell
 
 _FIRST = {"first", "first_value", "any_value", "min_by"}
 _LAST = {"last", "last_value", "max_by"}
+_FLAGGED = {"first", "first_value", "last", "last_value", "any_value"}
+"""Those whose second argument says whether they ignore NULLs."""
 _LISTS = {"collect_list", "array_agg"}
 _JOINED = {"listagg", "string_agg"}
 _IDEMPOTENT = {"min", "max", "bool_and", "bool_or", "every", "some", "any", "bit_and", "bit_or"}
@@ -35,6 +37,8 @@ def stable(call: Call, position: str) -> str:
 def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str | None:
     name = call.function.lower()
     arguments, ignores_nulls = _arguments(tree)
+    if name in _FLAGGED and len(arguments) > 1:
+        ignores_nulls = arguments[1].upper() == "TRUE"
     found = next((part for part in tree.iter_expressions() if isinstance(part, exp.Distinct)), None)
     if found is not None:
         rest = [part for part in tree.iter_expressions() if part is not found]
@@ -85,16 +89,16 @@ def _distinct(call: Call, values: list[str], condition: str) -> str:
         separator = values[1] if len(values) > 1 else "''"
         return f"CASE WHEN count({value}){condition} > 0 THEN array_join({texts}, {separator}) END"
     if name == "sum":
-        return _folded(values_set, spell_type(call.expression.type))
+        return folded(values_set, spell_type(call.expression.type))
     if name in ("avg", "mean") and pa.types.is_float64(call.expression.type):
-        return f"{_folded(values_set, 'DOUBLE')} / size({values_set})"
+        return f"{folded(values_set, 'DOUBLE')} / size({values_set})"
     raise NotSupportedYet(
         f"{name}(DISTINCT …) can't be executed in this version",
         hint="count, sum, avg of numbers that are not decimals, min, max, lists and listagg can be DISTINCT.",
     )
 
 
-def _folded(values: str, spelled: str) -> str:
+def folded(values: str, spelled: str) -> str:
     """The sum of an array, exact in its type, NULL if it is empty; an overflow is an error."""
     total = f"aggregate({values}, CAST(0 AS {spelled}), (total, x) -> CAST(total + x AS {spelled}))"
     return f"(CASE WHEN size({values}) > 0 THEN {total} END)"

@@ -92,7 +92,7 @@ class BatchView:
             return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
 
         settled = self.planned.execution.kind == "settle"
-        return Lowering(scan, self.planned.view.grace, False, settled, self.planned.horizon, tally)
+        return Lowering(scan, self.planned.view.grace, False, settled, self.planned.sight, tally)
 
     def _late(self, late: Late) -> DataFrame:
         shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]

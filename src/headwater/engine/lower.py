@@ -19,9 +19,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.engine.aggregate import stable
+from headwater.engine.expand import expanded
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
-from headwater.engine.over import ahead, ranked, spelled
+from headwater.engine.over import ahead, ranked, values_of
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -81,9 +82,9 @@ class Lowering:
     """How stages are lowered: where a scan's rows come from, and the view's grace.
 
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
-    operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far back a row matters where nothing
-    else says so. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries that
-    nobody need run.
+    operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen in a partition
+    without an end. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
+    that nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -170,9 +171,8 @@ class Lowering:
 
     def _expand(self, stage: Expand) -> Rows:
         rows = self.lower(stage.input)
-        elements = F.expr(_generator(stage)).alias(*stage.outputs)
         return self._count(
-            rows.then(rows.frame.select(*_columns(stage.input), elements, *_carried(rows.frame))), "expanded"
+            rows.then(expanded(rows.frame, stage, _columns(stage.input), _carried(rows.frame))), "expanded"
         )
 
     def _assign(self, stage: Assign) -> Rows:
@@ -249,15 +249,19 @@ class Lowering:
                 hint="Join on window_start and window_end of the same window, or join before the windows.",
                 origin=stage.origin,
             )
-        end = F.col(END) if time is None else F.col(f"`{time}`")
+        known = END if END in rows.frame.columns else FINAL  # rows of windows, or groups of them
+        end = F.col(known) if time is None else F.col(f"`{time}`")
         rows = self._enter(rows if time is None else self._admit(rows, stage, end), stage, end)
         return Side(rows.frame, windowed=time is None)
 
     def _over(self, stage: Over) -> Rows:
         rows = self._entered(stage.input)
-        values = {call.name: F.expr(spelled(call, stage.input, self.horizon)) for call in stage.functions}
+        found = values_of(stage, self.horizon)
+        frame = rows.frame
+        for columns in (found.first, found.values):
+            frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
         final = later(F.col(MARK), ahead(stage, self.horizon))
-        return Rows(rows.frame.withColumns(values).select(*_columns(stage), POSITION, final.alias(FINAL)))
+        return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
         """The first rows of each partition, which must be over at some instant."""
@@ -376,13 +380,6 @@ def _named(found: Named) -> Column:
 
 def _carried(frame: DataFrame) -> list[Column]:
     return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns]
-
-
-def _generator(stage: Expand) -> str:
-    """The call that gives the elements; OUTER, where it makes a difference, is in the name of the function."""
-    function, bracket, arguments = stage.generator.sql.partition("(")
-    outer = stage.outer and function.lower() in ("explode", "posexplode", "inline")
-    return f"{function}{'_outer' if outer else ''}{bracket}{arguments}"
 
 
 def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:

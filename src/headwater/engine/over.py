@@ -4,47 +4,53 @@ Rows that an ORDER BY leaves equal come in whatever order they are processed. Wh
 that counts rows, the first or last value of a frame), the position in the log decides. Peers stay peers where they are
 meant: in RANK, and in a frame that is measured in time.
 
-LAG and LEAD have no bound of their own: a row farther away than the view's horizon is none, in every execution.
+In an *endless* partition, which no window ends, a row sees the rows that are at most the view's horizon away from it in
+time; those farther away are none, in every execution. `engine.frame` has the frames that count rows there.
+
+Some values are read off columns that are computed first: the *place* of a row in its partition, its number or rank.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sqlglot import exp
 
-from headwater.engine.stamp import POSITION
-from headwater.errors import NotSupportedYet
-from headwater.plan.stages import Deduplicate, Over, OverCall, Role, Stage, TopN
-from headwater.plan.state import ends
+from headwater.engine.aggregate import stable
+from headwater.engine.frame import cut
+from headwater.engine.stamp import POSITION, spell_interval
+from headwater.plan.calls import is_aggregate
+from headwater.plan.endless import RANKS, STEPS
+from headwater.plan.stages import Call, Deduplicate, Expression, Over, OverCall, Stage, TopN
+from headwater.plan.state import ends, order_time
 from headwater.sql import parse_expression, spell
 
-_STEPS = {"lag", "lead"}
-_BY_PLACE = {"row_number", "ntile", "lag", "lead", "first", "first_value"}
-_LAST_OF_PEERS = {"last", "last_value", "nth_value", "any_value", "collect_list", "array_agg", "listagg", "string_agg"}
+_BY_PLACE = {"row_number", "ntile", "lag", "lead"}
+_IN_ORDER = {"first", "first_value", "last", "last_value", "any_value", "nth_value", "collect_list", "array_agg"}
+"""Functions that follow the order of rows in their frame."""
+_OF_ONE_ROW = {*RANKS, *STEPS, "percent_rank", "cume_dist", "ntile"}
 
 
-def spelled(call: OverCall, below: Stage, horizon: timedelta | None) -> str:
-    """The window function in Spark SQL, its value the same in every execution."""
-    by_rows = call.frame is not None and call.frame.unit == "ROWS"
-    if call.function in _LAST_OF_PEERS and not (by_rows and call.order):
-        raise _refused(call, "which of several rows at the same time comes last is not decided", "Write a ROWS frame.")
-    tree = parse_expression(call.expression.sql)
-    assert isinstance(tree, exp.Window)
-    if call.order and (call.function in _BY_PLACE or by_rows):
-        tree.args["order"].append("expressions", exp.Ordered(this=exp.column(POSITION)))
-    if ends(call.partition, below):
-        return spell(tree)
-    if call.function in _STEPS:
-        return _within(tree, call, below, horizon)
-    if call.frame is None or call.frame.reach is None or _time(call, below) is None:
-        raise _refused(call, "nothing says how far back it looks", "Partition by a window, or give it a RANGE frame.")
-    return spell(tree)
+@dataclass
+class Values:
+    """Columns in Spark SQL, by name: those to be computed `first`, and the `values` of the calls, which read them."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def values_of(stage: Over, horizon: timedelta | None) -> Values:
+    """The values of the window functions of a stage, the same in every execution."""
+    spelling = _Spelling(stage.input, horizon)
+    for call in stage.functions:
+        spelling.found.values[call.name] = spelling.value(call)
+    return spelling.found
 
 
 def ahead(stage: Over, horizon: timedelta | None) -> timedelta:
     """How long after a row's own time its values can still change, because a row ahead of it comes."""
-    return max((_ahead(call, stage.input, horizon) for call in stage.functions), default=timedelta())
+    return max((_ahead(call, stage.input, horizon or timedelta()) for call in stage.functions), default=timedelta())
 
 
 def ranked(stage: TopN | Deduplicate) -> str:
@@ -57,39 +63,162 @@ def ranked(stage: TopN | Deduplicate) -> str:
     return f"{ranking}() OVER ({by}ORDER BY {', '.join(order)})"
 
 
-def _within(tree: exp.Window, call: OverCall, below: Stage, horizon: timedelta | None) -> str:
+class _Spelling:
+    """The calls of one stage, spelled one after the other."""
+
+    def __init__(self, below: Stage, horizon: timedelta | None) -> None:
+        self.below, self.horizon = below, horizon
+        self.found = Values()
+
+    def value(self, call: OverCall) -> str:
+        """One window function in Spark SQL."""
+        tree = parse_expression(call.expression.sql)
+        assert isinstance(tree, exp.Window)
+        endless = not ends(call.partition, self.below)
+        if call.function in _OF_ONE_ROW:
+            if call.function in _BY_PLACE:
+                _order_by_position(tree)
+            return self._seen(tree, call) if endless else spell(tree)
+        by_rows = call.frame is not None and call.frame.unit == "ROWS"
+        if by_rows and endless:
+            assert self.horizon is not None
+            return cut(call, self._place(call), self._time(call), self.horizon)
+        if by_rows and call.order:
+            _order_by_position(tree)
+        if endless:
+            self._bound(tree, call)
+        return self._framed(tree, call, by_rows)
+
+    def _framed(self, tree: exp.Window, call: OverCall, by_rows: bool) -> str:
+        """An aggregate of a frame; where rows of it are equal in order, the position in the log decides."""
+        plain = not any(isinstance(part, exp.Filter | exp.Distinct) for part in tree.this.walk())
+        if by_rows and plain and call.function in _IN_ORDER:
+            return spell(tree)
+        place = POSITION if call.function in ("min_by", "max_by") else self._place(call)
+        if call.function == "nth_value":
+            return _over(_nth_value(tree.this, place), tree)
+        inner = Call(call.name, call.function, Expression(spell(tree.this), call.expression.type), call.stability)
+        return _over(stable(inner, place), tree)
+
+    def _seen(self, tree: exp.Window, call: OverCall) -> str:
+        """A rank or a step to another row in an endless partition."""
+        time = self._time(call)
+        assert self.horizon is not None
+        if call.function in STEPS:
+            return _within(tree, time, self.horizon)
+        number = self._first(spell(tree))
+        near = f"RANGE BETWEEN {spell_interval(self.horizon)} PRECEDING AND CURRENT ROW"
+        order = spell(exp.column(time, quoted=True)) + (" DESC" if call.order[0].descending else "")
+        by = f"PARTITION BY {', '.join(key.sql for key in call.partition)} " if call.partition else ""
+        return f"{number} - min({number}) OVER ({by}ORDER BY {order} {near}) + 1"
+
+    def _bound(self, tree: exp.Window, call: OverCall) -> None:
+        """Let the frame of an endless partition reach as far as the horizon where it has no bound of its own."""
+        assert call.frame is not None
+        if call.frame.start is not None and call.frame.end is not None:
+            return
+        assert self.horizon is not None
+        reach = parse_expression(spell_interval(self.horizon))
+        spec = tree.args.get("spec") or exp.WindowSpec(kind="RANGE", end="CURRENT ROW")
+        if call.frame.start is None:
+            spec.set("start", reach.copy())
+            spec.set("start_side", "PRECEDING")
+        if call.frame.end is None:
+            spec.set("end", reach.copy())
+            spec.set("end_side", "FOLLOWING")
+        tree.set("spec", spec)
+
+    def _place(self, call: OverCall) -> str:
+        """The place of a row in the order of its partition, ties decided."""
+        if not call.order:
+            return POSITION
+        order = [str(term) for term in call.order]
+        by = f"PARTITION BY {', '.join(key.sql for key in call.partition)} " if call.partition else ""
+        return self._first(f"row_number() OVER ({by}ORDER BY {', '.join([*order, POSITION])})")
+
+    def _first(self, text: str) -> str:
+        """The name of a column that is computed first."""
+        known = {spelled: name for name, spelled in self.found.first.items()}
+        name = known.get(text, f"__first{len(known)}")
+        self.found.first[name] = text
+        return name
+
+    def _time(self, call: OverCall) -> str:
+        found = order_time(call, self.below)
+        assert found is not None
+        return found.name
+
+
+def _order_by_position(tree: exp.Window) -> None:
+    tree.args["order"].append("expressions", exp.Ordered(this=exp.column(POSITION)))
+
+
+def _nth_value(tree: exp.Expr, place: str) -> str:
+    ignores = isinstance(tree, exp.IgnoreNulls)
+    call = tree.this if isinstance(tree, exp.IgnoreNulls | exp.RespectNulls) else tree
+    value, number = spell(call.this), spell(call.args["offset"])
+    known = f" FILTER (WHERE {value} IS NOT NULL)" if ignores else ""
+    return f"try_element_at(array_sort(collect_list(struct({place} AS p, {value} AS v)){known}), {number}).v"
+
+
+def _over(text: str, window: exp.Window) -> str:
+    """An expression of aggregates with the same OVER behind each of them."""
+    root = exp.Paren(this=parse_expression(text))
+    parts = {name: window.args.get(name) for name in ("partition_by", "order", "spec")}
+    for found in [node for node in root.walk(prune=is_aggregate) if is_aggregate(node)]:
+        copies = {name: _copied(part) for name, part in parts.items()}
+        found.replace(exp.Window(this=_unfiltered(found.copy()), over="OVER", **copies))
+    return spell(root.this)
+
+
+def _copied(part: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
+    return [found.copy() for found in part] if isinstance(part, list) else part.copy() if part else None
+
+
+def _unfiltered(node: exp.Expr) -> exp.Expr:
+    """Spark takes no FILTER with OVER: what the condition keeps out is NULL instead, which aggregates leave out."""
+    if not isinstance(node, exp.Filter):
+        return node
+    call: exp.Expr = node.this
+    condition = node.expression.this
+    name = "expression" if isinstance(call, exp.ArgMax | exp.ArgMin) else "this"
+    if isinstance(call, exp.Anonymous):
+        call.expressions[0].replace(_when(condition, call.expressions[0]))
+    else:
+        argument = exp.Literal.number(1) if isinstance(call.args[name], exp.Star) else call.args[name]
+        call.set(name, _when(condition, argument))
+    return call
+
+
+def _when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+
+
+def _within(tree: exp.Window, time: str, horizon: timedelta) -> str:
     """A step to another row that counts only as far as the horizon."""
-    time = _time(call, below)
-    if time is None or horizon is None:
-        raise _refused(call, "nothing says how far it looks", "Order by the event time, and state horizon = '…'.")
     instant = tree.copy()
-    instant.this.set("this", exp.column(time, quoted=True))
-    instant.this.set("default", None)
-    here = spell(exp.column(time, quoted=True))
-    near = f"abs(unix_micros({spell(instant)}) - unix_micros({here})) <= {horizon // timedelta(microseconds=1)}"
-    default = tree.this.args.get("default")
-    return f"CASE WHEN {near} THEN {spell(tree)} ELSE {spell(default) if default else 'NULL'} END"
+    step = instant.this.this if isinstance(instant.this, exp.IgnoreNulls | exp.RespectNulls) else instant.this
+    here = exp.column(time, quoted=True)
+    known = exp.Not(this=exp.Is(this=step.this.copy(), expression=exp.Null()))
+    step.set("this", _when(known, here) if isinstance(instant.this, exp.IgnoreNulls) else here.copy())
+    default = step.args.get("default")
+    step.set("default", None)
+    distance = f"abs(unix_micros({spell(instant)}) - unix_micros({spell(here)}))"
+    otherwise = spell(default) if default else "NULL"
+    return f"CASE WHEN {distance} <= {horizon // timedelta(microseconds=1)} THEN {spell(tree)} ELSE {otherwise} END"
 
 
-def _time(call: OverCall, below: Stage) -> str | None:
-    """The column of time that orders the rows, if it alone does."""
-    only = call.order[0] if len(call.order) == 1 else None
-    field = below.column(only.expression.reads[0]) if only and only.expression.is_column else None
-    timed = field is not None and field.role in (Role.EVENT_TIME, Role.WINDOW_END, Role.WINDOW_TIME)
-    return field.name if field is not None and timed else None
-
-
-def _ahead(call: OverCall, below: Stage, horizon: timedelta | None) -> timedelta:
+def _ahead(call: OverCall, below: Stage, horizon: timedelta) -> timedelta:
     if ends(call.partition, below):
         return timedelta()
     descending = bool(call.order) and call.order[0].descending
-    if call.function in _STEPS:
-        forward = (call.function == "lead") != descending
-        return horizon if forward and horizon is not None else timedelta()
-    bounds = [call.frame.start, call.frame.end] if call.frame else []
-    spans = [bound for bound in bounds if isinstance(bound, timedelta)]
-    return max([-span if descending else span for span in spans] + [timedelta()])
-
-
-def _refused(call: OverCall, why: str, hint: str) -> NotSupportedYet:
-    return NotSupportedYet(f"{call.function} OVER can't be executed in this version: {why}", hint=hint)
+    if call.function in STEPS:
+        return horizon if (call.function == "lead") != descending else timedelta()
+    if call.frame is None:
+        return horizon if descending else timedelta()
+    bound = call.frame.start if descending else call.frame.end
+    if bound is None:
+        return horizon
+    if isinstance(bound, int):
+        return horizon if (bound < 0 if descending else bound > 0) else timedelta()
+    return max(-bound if descending else bound, timedelta())

@@ -123,7 +123,7 @@ class SettleView:
             after = begin.commits[stage.relation] if begin else 0
             return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
 
-        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.horizon, tally).view(self.planned.root)
+        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:

@@ -20,7 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import Aggregate, Assign, Join, Over, Role, Stage
+from headwater.plan.stages import STATELESS, Aggregate, Assign, Join, Over, Role, Stage
 
 Logs = Mapping[str, TopicLog]
 _NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
@@ -48,14 +48,19 @@ def pace_of(planned: PlannedView) -> Pace:
     """How a view keeps pace.
 
     A session stays open one gap longer than its grace, so that no admitted row can touch a session that has closed.
+    What gathers the rows of a join, to aggregate, rank or join them, waits for as long as they lag behind.
     """
     windows = [stage.window for stage in planned.stages if isinstance(stage, Aggregate)]
     gaps = [window.gap for window in windows if isinstance(window, Session)]
     delay = planned.view.grace + max(gaps, default=timedelta())
-    aggregates = [stage for stage in planned.stages if isinstance(stage, Aggregate)]
-    joins = [below for stage in aggregates for below in stage.walk() if isinstance(below, Join)]
-    lag = max((lag_of(join.bound) for join in joins), default=timedelta())
-    return Pace(_stamp(planned), delay, delay + lag)
+    gathered = [below for stage in planned.stages if not isinstance(stage, STATELESS) for below in stage.inputs]
+    return Pace(_stamp(planned), delay, delay + max((_behind(below) for below in gathered), default=timedelta()))
+
+
+def _behind(stage: Stage) -> timedelta:
+    """How far the rows of a stage lag behind the watermark."""
+    own = lag_of(stage.bound) if isinstance(stage, Join) else timedelta()
+    return own + max((_behind(below) for below in stage.inputs), default=timedelta())
 
 
 def _stamp(planned: PlannedView) -> Literal["_watermark", "_arrived_at"]:
@@ -112,7 +117,7 @@ def published(planned: PlannedView) -> Published:
     """
     time = planned.time
     assert time is not None and time.role is not None
-    lag = pace_of(planned).settles + _lag(planned.root, planned.horizon, time.role.bounds_window)
+    lag = pace_of(planned).settles + _lag(planned.root, planned.sight, time.role.bounds_window)
     if not time.role.bounds_window:
         return Published(lag + _MILLISECOND, _NONE)
     until = Published(lag, _NONE if time.role is Role.WINDOW_END else -_MILLISECOND)
@@ -135,19 +140,29 @@ def published_order(planned: PlannedView) -> list[str]:
     return [name for name in names if not pa.types.is_nested(kinds[name])]
 
 
-def _lag(stage: Stage, horizon: timedelta | None, ends_at_windows: bool) -> timedelta:
+def _lag(stage: Stage, sight: timedelta | None, ends_at_windows: bool) -> timedelta:
     match stage:
         case Assign():
             if ends_at_windows:
                 return _NONE
-            own = horizon or _NONE if isinstance(stage.window, Session) else stage.window.size
+            own = _longest(stage, sight) if isinstance(stage.window, Session) else stage.window.size
         case Join():
             own = lag_of(stage.bound)
         case Over():
-            own = ahead(stage, horizon)
+            own = ahead(stage, sight)
         case _:
             own = _NONE
-    return own + max((_lag(below, horizon, ends_at_windows) for below in stage.inputs), default=_NONE)
+    return own + max((_lag(below, sight, ends_at_windows) for below in stage.inputs), default=_NONE)
+
+
+def _longest(stage: Assign, sight: timedelta | None) -> timedelta:
+    if sight is None:
+        raise NotSupportedYet(
+            "the rows of sessions can't be read by another view in this version",
+            hint="Show window_end, or state the longest session that counts with horizon = '…'.",
+            origin=stage.origin,
+        )
+    return sight
 
 
 def output_schema(planned: PlannedView) -> pa.Schema:

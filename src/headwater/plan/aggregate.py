@@ -13,26 +13,18 @@ from typing import cast
 
 from sqlglot import exp
 
-from headwater import model
-from headwater.errors import (
-    ApproximateValue,
-    NotSupportedYet,
-    OrderDependent,
-    QueryRefused,
-    UngroupedColumn,
-    WindowRefused,
-)
+from headwater import model, sql
+from headwater.errors import QueryRefused, UngroupedColumn, WindowRefused
 from headwater.plan.bind import Aliases, bind
 from headwater.plan.calls import call_of, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.expression import ancestors_of, expression, stability_of, text
-from headwater.plan.functions import Stability
+from headwater.plan.expression import ancestors_of, expression, text
 from headwater.plan.item import Item, unique_name
-from headwater.plan.positions import columns_of, place
+from headwater.plan.positions import columns_of, move, place
 from headwater.plan.scope import Scope
+from headwater.plan.sets import Copied, Grouping, Sets, copied, grouping_of
+from headwater.plan.stability import check_stability
 from headwater.plan.stages import Aggregate, Call, Field, Named, Role, Stage
-
-_GROUPING_SETS: dict[type[exp.Expr], str] = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}
 
 
 @dataclass
@@ -43,6 +35,7 @@ class _Lifting:
     stage: Stage
     keys: dict[str, Named] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
+    sets: Sets | None = None
 
     def lift(self, node: exp.Expr, name: str | None = None) -> exp.Expr:
         """A copy of a bound expression that names only columns of the Aggregate; `name` is what a lone call becomes."""
@@ -51,9 +44,11 @@ class _Lifting:
         return cast(exp.Expr, root.this)
 
     def _lift(self, node: exp.Expr, name: str | None) -> None:
-        key = self.keys.get(text(node))
+        key = None if isinstance(node, exp.Ordered) else self.keys.get(text(node))  # a term is spelled as its column
         if key is not None:
             node.replace(place(exp.column(exp.to_identifier(key.name)), node))
+        elif isinstance(node, exp.Grouping | exp.GroupingId):
+            node.replace(move(self._set_of(node), node))
         elif is_aggregate(node):
             node.replace(place(exp.column(exp.to_identifier(self._call(node, name).name)), node))
         elif isinstance(node, exp.Column) and node in list(columns_of(node.root())):
@@ -69,12 +64,26 @@ class _Lifting:
             found = call_of(node)
             name_of_call = found.info.name if found else "call"
             self._check_nesting(node)
-            stability = self._check_stability(node, name_of_call)
+            stability = check_stability(self.context, node, self.stage, name_of_call)
             taken = {named.name for named in self.keys.values()} | {call.name for call in self.calls.values()}
             chosen = unique_name(name or name_of_call, taken)
             typed = expression(self.context, node, self.stage)
             self.calls[spelled] = Call(chosen, name_of_call, typed, stability)
         return self.calls[spelled]
+
+    def _set_of(self, node: exp.Grouping | exp.GroupingId) -> exp.Expr:
+        """What `grouping(…)` and `grouping_id(…)` say of the set that a group belongs to."""
+        single = isinstance(node, exp.Grouping)
+        name = "grouping" if single else "grouping_id"
+        if self.sets is None:
+            hint = "Group by GROUPING SETS (…), ROLLUP (…) or CUBE (…)."
+            self.context.refuse(QueryRefused, f'calls "{name}" without sets of columns', node, hint=hint)
+            return exp.Null()
+        found = self.sets.flag(node.expressions[0]) if single else self.sets.number_of(node.expressions)
+        if found is None:
+            hint = "Name columns of GROUP BY."
+            self.context.refuse(QueryRefused, f'asks "{name}" for something that it isn\'t grouped by', node, hint=hint)
+        return sql.parse_expression(found or "NULL")
 
     def _check_nesting(self, node: exp.Expr) -> None:
         own = unwrapped(node)
@@ -86,28 +95,6 @@ class _Lifting:
                 inner,
                 hint="Aggregate in a subquery or a view of its own, and aggregate its rows.",
             )
-
-    def _check_stability(self, node: exp.Expr, name: str) -> Stability:
-        stability, reason = stability_of(node, self.stage)
-        if stability is Stability.REFUSED:
-            self.context.refuse(
-                OrderDependent,
-                f'aggregates with "{name}", whose value depends on the order of the rows',
-                node,
-                detail=f"Executions see the rows of a group in different orders: {reason}.",
-                hint="Use an aggregate whose value follows from the rows, like max_by(value, at).",
-                function=name,
-            )
-        elif stability is Stability.APPROXIMATE:
-            self.context.refuse(
-                ApproximateValue,
-                f'aggregates with "{name}", whose value may differ between executions',
-                node,
-                detail=f"What may differ: {reason}." if reason else None,
-                hint="Keep it if an estimate is enough, or cast to DECIMAL for an exact sum.",
-                function=name,
-            )
-        return stability
 
     def _refuse_ungrouped(self, node: exp.Column) -> None:
         self.context.refuse(
@@ -143,10 +130,15 @@ def _has_aggregate(node: exp.Expr) -> bool:
 
 def group(context: Context, select: exp.Select, scope: Scope, items: list[Item], qualify: exp.Expr | None) -> Grouped:
     """The Aggregate of a SELECT, its items and its QUALIFY lifted, its HAVING bound to the output."""
-    lifting = _Lifting(context, scope.stage)
     aliases: Aliases = {item.name.lower(): item.node for item in items}
-    for node in _group_nodes(context, select, scope, items, aliases):
-        _add_key(lifting, node, items)
+    grouping = _grouping(context, select, scope, items, aliases)
+    copies = copied(context, grouping, scope.stage, select.args.get("group") or select)
+    lifting = _Lifting(context, copies.stage)
+    for node in grouping.nodes:
+        _add_key(lifting, node, items, copies)
+    if grouping.sets:
+        lifting.sets = Sets(grouping, {spelled: key.name for spelled, key in lifting.keys.items()}, copies.number)
+        _add_number(lifting, copies)
     lifted = [replace(item, node=lifting.lift(item.node, item.name)) for item in items]
     having = _having(lifting, select, scope, aliases)
     shown = lifting.lift(qualify) if qualify is not None else None
@@ -157,31 +149,13 @@ def group(context: Context, select: exp.Select, scope: Scope, items: list[Item],
     return Grouped(stage, lifted, shown)
 
 
-def _group_nodes(
-    context: Context, select: exp.Select, scope: Scope, items: list[Item], aliases: Aliases
-) -> list[exp.Expr]:
+def _grouping(context: Context, select: exp.Select, scope: Scope, items: list[Item], aliases: Aliases) -> Grouping:
     clause = select.args.get("group")
     if clause is None:
-        return []
+        return Grouping([])
     if clause.args.get("all"):
-        return [item.node for item in items if not _has_aggregate(item.node)]
-    for node in clause.walk():
-        if type(node) in _GROUPING_SETS:
-            context.refuse(
-                NotSupportedYet,
-                f"groups by {_GROUPING_SETS[type(node)]}, which has no executor in this version",
-                clause,
-                hint="Write one view per set of columns.",
-            )
-    nodes = [part for node in clause.expressions for part in _columns_of_set(node)]
-    return [_group_node(context, node, scope, items, aliases) for node in nodes]
-
-
-def _columns_of_set(node: exp.Expr) -> list[exp.Expr]:
-    """The columns of a grouping set, as if they were grouped by as they are."""
-    if type(node) in _GROUPING_SETS or isinstance(node, exp.Tuple):
-        return [part for inner in node.expressions for part in _columns_of_set(inner)]
-    return [node]
+        return Grouping([item.node for item in items if not _has_aggregate(item.node)])
+    return grouping_of(context, clause, lambda node: _group_node(context, node, scope, items, aliases))
 
 
 def _group_node(context: Context, node: exp.Expr, scope: Scope, items: list[Item], aliases: Aliases) -> exp.Expr:
@@ -199,7 +173,7 @@ def _group_node(context: Context, node: exp.Expr, scope: Scope, items: list[Item
     return bind(context, node, scope, aliases)
 
 
-def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item]) -> None:
+def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item], copies: Copied) -> None:
     spelled = text(node)
     if spelled in lifting.keys or isinstance(node, exp.Null):
         return
@@ -211,7 +185,16 @@ def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item]) -> None:
     wanted = node.name if isinstance(node, exp.Column) else same or "key"
     taken = {named.name for named in lifting.keys.values()}
     name = unique_name(wanted, taken)
-    lifting.keys[spelled] = Named(name, expression(lifting.context, node, lifting.stage))
+    copy = copies.columns.get(spelled)
+    grouped = exp.column(exp.to_identifier(copy)) if copy is not None else node
+    lifting.keys[spelled] = Named(name, expression(lifting.context, grouped, lifting.stage))
+
+
+def _add_number(lifting: _Lifting, copies: Copied) -> None:
+    """The number of the set, where it tells groups apart."""
+    if copies.number is not None:
+        number = exp.column(exp.to_identifier(copies.number))
+        lifting.keys[text(number)] = Named(copies.number, expression(lifting.context, number, lifting.stage))
 
 
 def _having(lifting: _Lifting, select: exp.Select, scope: Scope, aliases: Aliases) -> exp.Expr | None:

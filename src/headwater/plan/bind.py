@@ -70,7 +70,8 @@ def _bind(context: Context, node: exp.Expr, names: _Names) -> exp.Expr:
     root = exp.Paren(this=inline_functions(context, node.copy()))
     for query in list(_outermost_queries(root)):
         refuse_subquery(context, query)
-        query.replace(move(exp.Null(), query))
+        asked = query.parent if isinstance(query.parent, exp.Exists | exp.In) else query
+        asked.replace(move(exp.Null(), query))
     for column in list(columns_of(root)):
         column.replace(_bound(context, column, names))
     return cast(exp.Expr, root.this)
@@ -83,12 +84,12 @@ def _outermost_queries(root: exp.Expr) -> Iterator[exp.Query]:
 
 
 def refuse_subquery(context: Context, query: exp.Expr) -> None:
-    """Report a subquery that stands for a value."""
+    """Report a subquery whose rows are asked for in the middle of an expression."""
     context.refuse(
         NotSupportedYet,
-        "uses a subquery as a value, which has no executor in this version",
+        "asks for the rows of a subquery inside an expression, which has no executor in this version",
         query,
-        hint="Join the subquery in FROM with a time bound; in WHERE, EXISTS, NOT EXISTS and IN are understood.",
+        hint="Let EXISTS, IN or NOT IN be a condition of WHERE on its own, or join with ON.",
     )
 
 

@@ -38,8 +38,7 @@ _LIVE_WINDOW_JOINS = ("inner", "left", "semi")
 
 def execution(view: model.View, root: Stage) -> Execution:
     """How the view will be executed. An `emit` that can't be kept is found by `refused_emit`."""
-    span = horizon(root)
-    span = span if span is not None else view.horizon or view.retention
+    span = _horizon(view, root)
     if not view.materialized:
         emit = view.emit or Emit.CHANGES
         return Execution(
@@ -76,8 +75,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
 
 
 def _horizon(view: model.View, root: Stage) -> timedelta | None:
-    derived = horizon(root)
-    return derived if derived is not None else view.horizon or view.retention
+    return horizon(root, view.horizon if view.horizon is not None else view.retention)
 
 
 def is_stateless(root: Stage) -> bool:

@@ -20,13 +20,16 @@ from headwater.plan.context import Context, Relation, did_you_mean
 from headwater.plan.expression import expression
 from headwater.plan.item import Item
 from headwater.plan.join import conjuncts_of, join
+from headwater.plan.lateral import is_lateral, lateral
 from headwater.plan.over import ordering, over, with_named_windows
+from headwater.plan.pivot import pivoted
 from headwater.plan.positions import columns_of
 from headwater.plan.ranking import first_rows
 from headwater.plan.scope import Scope
 from headwater.plan.semijoin import is_membership, membership
 from headwater.plan.source import NOTHING, expand, expand_item, source
 from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
+from headwater.plan.subquery import with_values
 from headwater.plan.union import union
 from headwater.sql.spelling import spell_name
 
@@ -78,6 +81,7 @@ def _select(context: Context, select: exp.Select) -> Relation:
     scope = _from(context, select)
     if scope is None:
         return NOTHING
+    select, scope = _with_values(context, select, scope)
     items = _items(context, select, scope)
     qualify = _qualify(context, select, scope, items)
     scope, items = _expanded(context, scope, items)
@@ -91,6 +95,19 @@ def _select(context: Context, select: exp.Select) -> Relation:
     if select.args.get("distinct"):
         stage = distinct(stage, context.origin(select))
     return Relation(stage, scope.complete or not any(_is_star(node) for node in select.expressions))
+
+
+def _with_values(context: Context, select: exp.Select, scope: Scope) -> tuple[exp.Select, Scope]:
+    """The SELECT with columns in the place of its subqueries that stand for values."""
+    found = []
+    for node in select.expressions:
+        lifted, scope = with_values(context, node, scope, lower)
+        found.append(lifted)
+    if all(one is other for one, other in zip(found, select.expressions, strict=True)):
+        return select, scope
+    copy = select.copy()
+    copy.set("expressions", found)
+    return copy, scope
 
 
 def _refuse_clauses(context: Context, select: exp.Select) -> None:
@@ -157,24 +174,30 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
     where = conjuncts_of(select.args["where"].this) if select.args.get("where") else []
     for node in select.args.get("joins") or ():
         scope, where = _join(context, node, scope, where)
-    for lateral in select.args.get("laterals") or ():
-        scope = expand(context, scope, lateral)
+    for generator in select.args.get("laterals") or ():
+        scope = expand(context, scope, generator)
     for condition in [node for node in where if is_membership(node)]:
         scope = membership(context, condition, scope, lower)
-    plain = [bind(context, node, scope) for node in where if not is_membership(node)]
-    return scope.on(filtered(context, scope.stage, plain))
+    plain = []
+    for condition in [node for node in where if not is_membership(node)]:
+        condition, scope = with_values(context, condition, scope, lower)
+        plain.append(condition)
+    return scope.on(filtered(context, scope.stage, [bind(context, node, scope) for node in plain]))
 
 
 def _item(context: Context, node: exp.Expr) -> tuple[str, Relation]:
     name, relation = source(context, node, lower)
     alias = node.args.get("alias")
+    for pivot in node.args.get("pivots") or ():
+        relation = pivoted(context, pivot, name, relation, lower)
+        name, alias = pivot.alias or name, pivot.args.get("alias") or alias
     names = [column.name for column in alias.columns] if alias else []
     return name, rename(context, node, relation, names) if names else relation
 
 
 def _join(context: Context, node: exp.Join, scope: Scope, where: list[exp.Expr]) -> tuple[Scope, list[exp.Expr]]:
-    if isinstance(node.this, exp.Lateral):
-        return expand(context, scope, node.this), where
+    if is_lateral(node):
+        return lateral(context, node, scope, lower), where
     name, relation = _item(context, node.this)
     right = Scope.of(name, relation)
     more = [condition for condition in where if _spans(condition, scope, right)] if _is_inner(node) else []
@@ -188,7 +211,7 @@ def _is_inner(node: exp.Join) -> bool:
 
 def _spans(condition: exp.Expr, left: Scope, right: Scope) -> bool:
     """Whether a condition in WHERE speaks of both sides of a join and of nothing else."""
-    if is_membership(condition):
+    if condition.find(exp.Query) is not None:
         return False
     sides = [
         {"l" for _ in left.find(column.name, column.table or None)}

@@ -19,8 +19,9 @@ from headwater.errors import OrderDependent, Origin, QueryRefused, TypeMismatch
 from headwater.plan.calls import Call, call_of
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
-from headwater.plan.functions import Kind
+from headwater.plan.functions import Kind, Stability
 from headwater.plan.item import Item, unique_name
+from headwater.plan.stability import check_stability
 from headwater.plan.stages import Field, Frame, Ordering, Over, OverCall, Stage
 
 _UNORDERED = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first", "last"}
@@ -110,8 +111,14 @@ class _Lifting:
                 tuple(expression(self.context, node, self.below) for node in window.args.get("partition_by") or ()),
                 ordering(self.context, window.args.get("order"), self.below),
                 None if function in _FRAMELESS else _frame(window),
+                self._stability(window, found),
             )
         return self.calls[spelled]
+
+    def _stability(self, window: exp.Window, call: Call | None) -> Stability:
+        if call is None or call.info.kind is not Kind.AGGREGATE:
+            return Stability.EXACT
+        return check_stability(self.context, window.this, self.below, call.info.name)
 
     def _check_kind(self, window: exp.Window, call: Call | None) -> None:
         if call is not None and call.info.kind not in (Kind.AGGREGATE, Kind.WINDOW):
@@ -130,6 +137,11 @@ class _Lifting:
         if function in _FRAMELESS:
             hint = "Leave the frame out."
             self.context.refuse(QueryRefused, f'gives "{function}" a frame, but it looks at all rows', spec, hint=hint)
+            return
+        if spec.args.get("kind") == "GROUPS" or spec.args.get("exclude"):
+            what = "EXCLUDE" if spec.args.get("exclude") else "GROUPS"
+            hint = "Write a frame with RANGE or ROWS."
+            self.context.refuse(QueryRefused, f"has a frame with {what}, which Spark SQL doesn't have", spec, hint=hint)
             return
         bounds = [spec.args.get("start"), spec.args.get("end")]
         spans = [sql.interval(bound) is not None for bound in bounds if isinstance(bound, exp.Expr)]

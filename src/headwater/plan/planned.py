@@ -90,6 +90,11 @@ class PlannedView:
         return model.Stream(name=self.name, columns=columns, time=time.name if time else None)
 
     @property
+    def sight(self) -> timedelta | None:
+        """How far away in time a row is seen where nothing in the query says so: as the view states."""
+        return self.view.horizon if self.view.horizon is not None else self.view.retention
+
+    @property
     def emit(self) -> model.Emit:
         """What is emitted: as declared, or as chosen."""
         return self.execution.emit

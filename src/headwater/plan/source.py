@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NotSupportedYet, NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
+from headwater.errors import NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
 from headwater.plan.bind import bind, refuse_varying
 from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
 from headwater.plan.context import Context, Relation, did_you_mean
@@ -56,9 +56,6 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
 def _refuse_decorations(context: Context, node: exp.Expr) -> None:
     if node.args.get("sample"):
         context.refuse(QueryRefused, "reads a random sample of its input", node.args["sample"], detail=_SAMPLED)
-    if node.args.get("pivots"):
-        hint = "Write one aggregate with FILTER (WHERE …) per column."
-        context.refuse(NotSupportedYet, "uses PIVOT, which has no executor in this version", node, hint=hint)
     if node.args.get("joins"):
         hint = "Write the joins one after the other, or name a subquery."
         context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
@@ -191,7 +188,7 @@ def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
     generator = bind(context, lateral.this, scope)
     alias = lateral.args.get("alias")
     names = [column.name for column in alias.columns] if alias else []
-    stage = _expand(context, scope.stage, generator, names, bool(lateral.args.get("outer")))
+    stage = expand_stage(context, scope.stage, generator, names, bool(lateral.args.get("outer")))
     places = {name.lower(): name for name in stage.outputs}
     added = Source(alias.name if alias else "", stage.outputs, places)
     return Scope(stage, (*scope.sources, added), scope.merged)
@@ -200,10 +197,13 @@ def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
 def expand_item(context: Context, scope: Scope, item: Item) -> tuple[Scope, str]:
     """The scope with the column that a generator in SELECT gives for each row, and that column's name."""
     name = unique_name(item.name, [field.name for field in scope.stage.columns])
-    return scope.on(_expand(context, scope.stage, item.node, [name], outer=False)), name
+    return scope.on(expand_stage(context, scope.stage, item.node, [name], outer=False)), name
 
 
-def _expand(context: Context, below: Stage, generator: exp.Expr, names: list[str], outer: bool) -> Expand:
+def expand_stage(
+    context: Context, below: Stage, generator: exp.Expr, names: list[str], outer: bool, at: exp.Expr | None = None
+) -> Expand:
+    """The stage with the columns that a bound generator gives for each row, under these names or Spark's own."""
     typed = expression(context, generator, below)
     types = generated_types(generator, below)
     names = names or ([f"col{place}" for place in range(len(types))] if len(types) > 1 else ["col"])
@@ -213,4 +213,4 @@ def _expand(context: Context, below: Stage, generator: exp.Expr, names: list[str
         types = [*types, *[pa.null()] * len(names)][: len(names)]
     ancestors = ancestors_of(typed, below)
     fields = tuple(Field(name, kind, True, ancestors) for name, kind in zip(names, types, strict=True))
-    return Expand((*below.columns, *fields), below, typed, tuple(names), outer, origin=context.origin(generator))
+    return Expand((*below.columns, *fields), below, typed, tuple(names), outer, origin=context.origin(at or generator))

@@ -174,6 +174,7 @@ class OverCall:
     partition: tuple[Expression, ...]
     order: tuple[Ordering, ...]
     frame: Frame | None = None
+    stability: Stability = Stability.EXACT
 
     def __str__(self) -> str:
         return str(Named(self.name, self.expression))

@@ -2,8 +2,11 @@
 
 The *reach* of a stage is the greatest distance in event time between a row that it gives and a row that it needed for
 it: the size of a window, the bound of a join, the frame of an OVER. It is None where nothing in the query bounds it:
-then the state would grow for ever, unless the view states its `horizon` or its `retention`. Reaches of stages that
-follow each other add up; their sum is the view's horizon.
+then the state would grow for ever, unless the view states its `horizon` or its `retention`: nothing beyond it is seen.
+Reaches of stages that follow each other add up; their sum is the view's horizon.
+
+A group or a partition *ends* if one of its keys is a time: no later row can join it. One without such a key is
+*endless*.
 """
 
 from __future__ import annotations
@@ -55,7 +58,8 @@ def _(stage: Join) -> timedelta | None:
 
 @reach.register
 def _(stage: Aggregate) -> timedelta | None:
-    return _NONE if ends((named.expression for named in stage.keys), stage.input) else None
+    known = stage.window is not None or ends((named.expression for named in stage.keys), stage.input)
+    return _NONE if known else None
 
 
 @reach.register
@@ -70,7 +74,7 @@ def _(stage: TopN) -> timedelta | None:
 
 @reach.register
 def _(stage: Over) -> timedelta | None:
-    found = [_reach_of(call, stage.input) for call in stage.functions]
+    found = [reach_of(call, stage.input) for call in stage.functions]
     known = [span for span in found if span is not None]
     return max(known) if len(known) == len(found) else None
 
@@ -80,21 +84,34 @@ def _(_stage: Apply) -> timedelta | None:
     return None
 
 
-def _reach_of(call: OverCall, below: Stage) -> timedelta | None:
+def reach_of(call: OverCall, below: Stage) -> timedelta | None:
+    """How far from a row a window function looks, None if nothing in it says so."""
     if ends(call.partition, below):
         return _NONE
-    by_time = len(call.order) == 1 and _role(call.order[0].expression, below) in _ENDING
+    by_time = len(call.order) == 1 and order_time(call, below) is not None
     return call.frame.reach if call.frame and by_time else None
+
+
+def order_time(call: OverCall, below: Stage) -> Field | None:
+    """The column of event time that comes first in the order of a window function, if one does."""
+    field = _column(call.order[0].expression, below) if call.order else None
+    is_time = field is not None and _is_time(field) and field.role is not Role.ARRIVAL_TIME
+    return field if is_time else None
 
 
 def ends(keys: Iterable[Expression], below: Stage) -> bool:
     """Whether a group of these keys is over at some instant: one of them is a time."""
-    return any(_role(key, below) in _ENDING for key in keys)
+    return any((field := _column(key, below)) is not None and _is_time(field) for key in keys)
 
 
-def _role(expression: Expression, below: Stage) -> Role | None:
-    field = below.column(expression.reads[0]) if len(expression.reads) == 1 else None
-    return field.role if field is not None and expression.is_column else None
+def _is_time(field: Field) -> bool:
+    """Whether all rows with one value of a column are there at some instant. Growing windows share their start."""
+    grows = isinstance(field.window, model.Cumulate | model.Session)
+    return field.role in _ENDING and not (field.role is Role.WINDOW_START and grows)
+
+
+def _column(expression: Expression, below: Stage) -> Field | None:
+    return below.column(expression.reads[0]) if expression.is_column else None
 
 
 def is_by_identity(stage: Deduplicate) -> bool:
@@ -131,10 +148,11 @@ def unbounded(root: Stage) -> Iterator[Stage]:
             yield stage
 
 
-def horizon(root: Stage) -> timedelta | None:
-    """The sum of the reaches on the longest way down, None if one of them isn't known."""
+def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
+    """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without."""
     own = reach(root)
-    below = [horizon(stage) for stage in root.inputs]
+    own = stated if own is None else own
+    below = [horizon(stage, stated) for stage in root.inputs]
     known = [span for span in below if span is not None]
     if own is None or len(known) != len(below):
         return None
@@ -144,4 +162,6 @@ def horizon(root: Stage) -> timedelta | None:
 def known_reach(root: Stage) -> timedelta:
     """The horizon as far as it is known: what a stated one must not be shorter than."""
     own = reach(root) or _NONE
+    if isinstance(root, Over):
+        own = max((reach_of(call, root.input) or _NONE for call in root.functions), default=_NONE)
     return own + max((known_reach(stage) for stage in root.inputs), default=_NONE)

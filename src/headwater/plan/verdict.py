@@ -24,7 +24,9 @@ from headwater.errors import (
 )
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
+from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, refused_emit
+from headwater.plan.sets import NUMBER
 from headwater.plan.stages import (
     STATELESS,
     Aggregate,
@@ -129,6 +131,7 @@ def _judge_state(context: Context, root: Stage) -> None:
                 detail="Nothing in the query says when its state can be forgotten.",
                 hint=_REMEDIES[type(stage)],
             )
+    judge_endless(context, root, stated)
     needed = known_reach(root)
     if stated is not None and stated < needed and not isinstance(root, Apply):
         name = "horizon" if view.horizon is not None else "retention"
@@ -213,6 +216,9 @@ def _judge_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
         )
 
 
+_SPELLED = {NUMBER: f"{NUMBER}() AS level"}
+
+
 def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
     names = " and ".join(f'"{name}"' for name in missing)
     last = next((stage for stage in reversed(list(root.walk())) if not isinstance(stage, STATELESS)), root)
@@ -222,7 +228,7 @@ def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) ->
         f"groups by {names} without showing {'it' if len(missing) == 1 else 'them'}",
         last.origin,
         detail="Rows of the view would be told apart by what nobody sees.",
-        hint=f"Add {', '.join(missing)} to the SELECT, or declare key = '…'.",
+        hint=f"Add {', '.join(_SPELLED.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
     )
 
 

@@ -1,0 +1,84 @@
+"""LATERAL: an item of FROM that is computed for each row of those before it.
+
+A generator (`LATERAL VIEW EXPLODE(…)`, `UNNEST(…)`) gives a row per element. A subquery without FROM gives the row
+more columns. One that aggregates gives it the aggregates of the rows of its window, as a subquery that stands for a
+value does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from headwater.errors import NotSupportedYet, UnnamedColumn
+from headwater.plan.aggregate import passed
+from headwater.plan.bind import bind
+from headwater.plan.context import Context, Relation
+from headwater.plan.expression import expression
+from headwater.plan.item import unique_name
+from headwater.plan.scope import Scope, Source
+from headwater.plan.source import expand
+from headwater.plan.stages import Expression, Named, Project
+from headwater.plan.subquery import aggregated
+from headwater.sql.spelling import spell_name
+
+Lower = Callable[[Context, exp.Query], Relation]
+
+
+def is_lateral(node: exp.Join) -> bool:
+    """Whether an item of FROM is computed for each row."""
+    return isinstance(node.this, exp.Lateral | exp.Unnest)
+
+
+def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Scope:
+    """The scope with the columns of a LATERAL item."""
+    item = node.this
+    if isinstance(item, exp.Unnest):
+        item = exp.Lateral(this=exp.Explode(this=item.expressions[0]), alias=item.args.get("alias"))
+        if node.this.args.get("offset") or len(node.this.expressions) != 1:
+            hint = "Write LATERAL VIEW POSEXPLODE(…) t AS position, element."
+            context.refuse(NotSupportedYet, "uses UNNEST with more than one array", node, hint=hint)
+    if not isinstance(item.this, exp.Subquery):
+        item.set("outer", bool(item.args.get("outer")) or node.side.upper() == "LEFT")
+        return expand(context, scope, item)
+    select = item.this.unnest()
+    given = {name for name, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
+    if given == {"expressions"}:
+        return _computed(context, select, item.alias, scope)
+    if not isinstance(select, exp.Select) or "from_" not in given:
+        hint = "Join the subquery with ON, or let it be aggregates of the rows of the same window."
+        context.refuse(NotSupportedYet, "uses a LATERAL subquery that is not understood", node, hint=hint)
+        return scope
+    named = [_named(context, found) for found in select.expressions]
+    items = [found for found in named if found is not None]
+    return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
+
+
+def _named(context: Context, node: exp.Expr) -> exp.Alias | None:
+    if isinstance(node, exp.Alias):
+        return node.copy()
+    hint = "Give it a name with AS."
+    context.refuse(UnnamedColumn, "has a column without a name in a LATERAL subquery", node, hint=hint)
+    return None
+
+
+def _computed(context: Context, select: exp.Expr, name: str, scope: Scope) -> Scope:
+    """The rows with more columns, each computed from its row."""
+    named = [
+        Named(field.name, Expression(spell_name(field.name), field.type, field.nullable, (field.name,)))
+        for field in scope.stage.columns
+    ]
+    fields = list(scope.stage.columns)
+    places: dict[str, str] = {}
+    for item in (_named(context, found) for found in select.expressions):
+        if item is None:
+            continue
+        column = unique_name(item.alias, [field.name for field in fields])
+        named.append(Named(column, expression(context, bind(context, item.this, scope), scope.stage)))
+        fields.append(replace(passed(named[-1], scope.stage), name=column))
+        places[item.alias.lower()] = column
+    stage = Project(tuple(fields), scope.stage, tuple(named), origin=context.origin(select))
+    visible = tuple(item.alias for item in select.expressions if isinstance(item, exp.Alias))
+    return Scope(stage, (*scope.sources, Source(name, visible, places)), scope.merged)

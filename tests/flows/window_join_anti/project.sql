@@ -1,0 +1,14 @@
+CREATE STREAM orders (
+  id STRING, customer STRING, amount DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+);
+CREATE STREAM payments (
+  id STRING, order_id STRING, paid DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+);
+
+CREATE MATERIALIZED VIEW unpaid AS
+SELECT o.id, o.window_end
+FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INTERVAL '10' SECOND) AS o
+LEFT ANTI JOIN TUMBLE(TABLE payments, DESCRIPTOR(made_at), INTERVAL '10' SECOND) AS p
+ON o.id = p.order_id AND o.window_end = p.window_end;
