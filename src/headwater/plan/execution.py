@@ -39,7 +39,7 @@ _LIVE_WINDOW_JOINS = ("inner", "left", "semi")
 def execution(view: model.View, root: Stage) -> Execution:
     """How the view will be executed. An `emit` that can't be kept is found by `refused_emit`."""
     span = horizon(root)
-    span = span if span is not None else view.horizon or view.retention
+    span = span if span is not None else _stated(view)
     if not view.materialized:
         emit = view.emit or Emit.CHANGES
         return Execution(
@@ -77,7 +77,11 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
 
 def _horizon(view: model.View, root: Stage) -> timedelta | None:
     derived = horizon(root)
-    return derived if derived is not None else view.horizon or view.retention
+    return derived if derived is not None else _stated(view)
+
+
+def _stated(view: model.View) -> timedelta | None:
+    return view.horizon if view.horizon is not None else view.retention
 
 
 def is_stateless(root: Stage) -> bool:
