@@ -20,7 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import Aggregate, Assign, Join, Over, Role, Stage
+from headwater.plan.stages import Aggregate, Apply, Assign, Join, Over, Role, Stage
 
 Logs = Mapping[str, TopicLog]
 _NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
@@ -145,6 +145,8 @@ def _lag(stage: Stage, horizon: timedelta | None, ends_at_windows: bool) -> time
             own = lag_of(stage.bound)
         case Over():
             own = ahead(stage, horizon)
+        case Apply() if "session(" in stage.source:  # a session is final one gap later: no longer than the horizon
+            own = horizon or _NONE
         case _:
             own = _NONE
     return own + max((_lag(below, horizon, ends_at_windows) for below in stage.inputs), default=_NONE)
