@@ -75,7 +75,11 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
 
 
 def _horizon(view: model.View, root: Stage) -> timedelta | None:
-    return horizon(root, view.horizon if view.horizon is not None else view.retention)
+    return horizon(root, _stated(view))
+
+
+def _stated(view: model.View) -> timedelta | None:
+    return view.horizon if view.horizon is not None else view.retention
 
 
 def is_stateless(root: Stage) -> bool:
