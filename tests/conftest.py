@@ -24,6 +24,7 @@ from tools import servers
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+collect_ignore_glob = ["flows/*/*"]  # projects, not modules of tests
 IN_CI = os.environ.get("CI") == "true"
 
 settings.register_profile("dev", deadline=None)

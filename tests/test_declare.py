@@ -210,7 +210,26 @@ def test_a_view_is_a_function_on_data_frames() -> None:
     assert totals.origin == errors.Origin(__file__, line, 5)
 
 
+def test_a_function_may_be_written_in_python() -> None:
+    @function(parameters={"amount": "DECIMAL(12, 2)", "country": str}, returns=float, deterministic=True)
+    def score(amount: Any, country: Any) -> Any:
+        """What it is worth."""
+        return amount
+
+    assert isinstance(score, model.Function)
+    assert (score.name, score.comment, score.returns) == ("score", "What it is worth.", pa.float64())
+    assert [str(parameter) for parameter in score.parameters] == ["amount DECIMAL(12, 2)", "country STRING"]
+    assert isinstance(score.body, model.PythonBody)
+    assert score.body.source.startswith("def score(amount: Any, country: Any) -> Any:\n")
+    assert score.body.function("a", "b") == "a"
+    assert score.origin is not None and score.origin.column == 5
+
+
 def no_inputs() -> None: ...
+
+
+def one_input(n: Any) -> Any:
+    return n
 
 
 REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] = [
@@ -246,6 +265,27 @@ REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] 
     (lambda: view("v", query="SELECT 1", emit="x"), errors.OptionRefused, "emit is 'x'"),  # type: ignore[call-overload]
     (lambda: view(columns={"a": int})(no_inputs), errors.ClauseRefused, 'view "no_inputs" doesn\'t say what it reads'),
     (lambda: view(columns={"a": int})(len), errors.ClauseRefused, "a view has to be a function with a def of its own"),
+    (lambda: function(returns="INT", body="1"), errors.ClauseRefused, "a function has no name"),  # type: ignore[call-overload]
+    (
+        lambda: function(parameters={"n": int}, returns="INT", deterministic=False)(one_input),
+        errors.ImpureFunction,
+        'function "one_input" isn\'t declared deterministic',
+    ),
+    (
+        lambda: function("f", parameters={"m": int}, returns="INT", deterministic=True)(one_input),
+        errors.ClauseRefused,
+        'function "f" has other parameters than it declares',
+    ),
+    (
+        lambda: function("f", parameters={}, returns="INT", deterministic=True)(no_inputs),
+        errors.ClauseRefused,
+        'function "f" has other parameters than it declares',
+    ),
+    (
+        lambda: function("f", parameters={"n": int}, returns="INT", deterministic=True)(len),
+        errors.ClauseRefused,
+        "a function has to be a function with a def of its own",
+    ),
     (lambda: function("f", returns="INT", body="1 +"), errors.SyntaxRefused, "the text can't be parsed at its end"),
 ]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from headwater.declare.function import function
     from headwater.declare.topic import stream, table
     from headwater.declare.view import view
+    from headwater.engine.frames import cumulate, hop, session, tumble
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
@@ -25,11 +26,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Emit", "Finding", "HeadwaterError", "Origin", "Plan", "Progress",
-    "Project", "Punctuated", "Quantile", "Reader", "Receipt", "function", "open", "stream", "table", "view",
+    "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function", "hop", "open", "session",
+    "stream", "table", "tumble", "view",
 ]  # fmt: skip
 
 _HOMES = {
     "declare": ("function", "stream", "table", "view"),
+    "engine.frames": ("cumulate", "hop", "session", "tumble"),
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),

@@ -28,6 +28,7 @@
     │   ├── Fenced                    another run has taken over the view
     │   ├── SettingsRefused           headwater.toml can't be used
     │   ├── ViewFailed                a view stopped alone and says why
+    │   │   └── FunctionFailed            a Python function raised, or broke its declaration
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
     │   ├── ViewBusy                  another run works on the view; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
@@ -413,6 +414,10 @@ class SettingsRefused(OperatorError):
 
 class ViewFailed(OperatorError):
     """A view stopped: one of its expressions failed on a row, or its execution did. The others go on."""
+
+
+class FunctionFailed(ViewFailed):
+    """A Python function of the project raised, returned something else than it declares, or is not deterministic."""
 
 
 class ViewInterrupted(OperatorError):

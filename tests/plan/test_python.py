@@ -27,8 +27,9 @@ def python_view(
     columns: tuple[model.Column, ...] = COLUMNS,
     horizon: timedelta | None = timedelta(hours=1),
     source: str = SOURCE,
+    time: str | None = None,
 ) -> model.View:
-    query = model.PythonQuery("shop", "totals", source, inputs, columns, totals)
+    query = model.PythonQuery("shop", "totals", source, inputs, columns, totals, time)
     return model.View(name="totals", query=query, horizon=horizon)
 
 
@@ -44,7 +45,7 @@ def test_a_python_view_is_settled_over_its_horizon() -> None:
     assert found.horizon == timedelta(hours=1)
     assert found.inputs == ("orders",)
     assert isinstance(found.root, Apply)
-    assert found.columns == COLUMNS
+    assert [str(column) for column in found.columns] == ["id STRING", "at TIMESTAMP NOT NULL", "total BIGINT"]
 
 
 def test_its_columns_derive_from_everything_it_reads_but_the_log_s_own() -> None:
@@ -92,7 +93,29 @@ def test_a_parameter_must_name_something_that_is_declared() -> None:
 def test_it_must_return_the_time_of_its_rows() -> None:
     (finding,) = check(python_view(columns=COLUMNS[:1])).findings
     assert isinstance(finding, QueryRefused)
-    assert finding.hint == "Return at among its columns."
+    assert finding.hint == "Return at among its columns, or name another with time=…."
+
+
+def test_a_column_of_its_own_may_say_when_a_row_is_final() -> None:
+    columns = (*COLUMNS, model.Column("window_end", model.INSTANT))
+    found = check(python_view(columns=columns, time="window_end")).checked().view("totals")
+    assert isinstance(found.root, Apply)
+    assert found.root.time == "window_end"
+    assert [field.name for field in found.root.columns if field.role] == ["window_end"]
+    assert not found.root.columns[-1].nullable, "a row without a time would never be final"
+
+
+def test_its_time_must_be_one_of_its_columns_of_type_timestamp() -> None:
+    (finding,) = check(python_view(time="total")).findings
+    assert str(finding) == (
+        'view "totals" names "total" as its time, which is none of its columns of type TIMESTAMP\n'
+        "  Detail: Its columns of type TIMESTAMP are at.\n"
+        "  Hint:   Name the column that says when a row is final."
+    )
+
+
+def test_rows_may_stand_alone() -> None:
+    assert check(python_view(horizon=timedelta())).checked().view("totals").horizon == timedelta()
 
 
 def test_its_inputs_need_a_watermark() -> None:

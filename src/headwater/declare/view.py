@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, overload
@@ -22,6 +20,7 @@ from headwater.declare.arguments import (
     read_names,
     refuse_unknown,
 )
+from headwater.declare.definition import definition, parameters
 from headwater.errors import ClauseRefused, OptionRefused, Origin
 
 
@@ -35,6 +34,7 @@ class ViewOptions(TypedDict, total=False):
     key: Names
     horizon: Duration | None
     retention: Duration | None
+    time: str | None
     materialized: bool
     comment: str | None
 
@@ -55,14 +55,17 @@ def view(
 ) -> model.View | Callable[[Callable[..., Any]], model.View]:
     """Declare a view: with `query` an SQL text, with `columns` a function that takes and returns DataFrames.
 
-    The parameters of the function are the names of what it reads; `columns` is what it returns. Its docstring is the
-    view's comment, unless one is given.
+    The parameters of the function are the names of what it reads; `columns` is what it returns, and `time` names the
+    one that says when a row is final. Its docstring is the view's comment, unless one is given.
 
     >>> view("big", query="select * from orders where amount > 100", materialized=False).query.sql
     'SELECT * FROM orders WHERE amount > 100'
     """
     origin = caller()
+    time = options.pop("time", None)
     given = _view_options(dict(options), origin)
+    if query is not None and time is not None:
+        raise OptionRefused("a view in SQL has no option time", hint="Its query says what is time.", origin=origin)
     if query is not None and name is not None and columns is None:
         return checked(model.View(name=name, query=_sql_query(query, origin), **given), origin)
     if query is not None or columns is None:
@@ -71,7 +74,7 @@ def view(
     returned = read_columns(columns, origin)
 
     def declare(made: Callable[..., Any]) -> model.View:
-        return _python_view(name, made, returned, given, origin)
+        return _python_view(name, made, returned, time, given, origin)
 
     return declare
 
@@ -119,10 +122,11 @@ def _python_view(
     name: str | None,
     made: Callable[..., Any],
     columns: tuple[model.Column, ...],
+    time: str | None,
     given: dict[str, Any],
     origin: Origin,
 ) -> model.View:
-    source, place = _definition(made, origin)
+    source, place = definition("view", made, origin)
     query = model.PythonQuery(
         module=made.__module__,
         qualified_name=made.__qualname__,
@@ -130,6 +134,7 @@ def _python_view(
         inputs=_inputs(made, place),
         columns=columns,
         function=made,
+        time=time,
     )
     return model.View(
         name=name or made.__name__, query=query, **{"comment": inspect.getdoc(made), "origin": place} | given
@@ -137,24 +142,8 @@ def _python_view(
 
 
 def _inputs(made: Callable[..., Any], origin: Origin) -> tuple[str, ...]:
-    parameters = inspect.signature(made).parameters.values()
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if not parameters or any(parameter.kind in variadic for parameter in parameters):
+    names = parameters(made)
+    if names is None:
         hint = "Name each stream, table or view that it reads as one parameter."
         raise ClauseRefused(f'view "{made.__name__}" doesn\'t say what it reads', hint=hint, origin=origin)
-    return tuple(parameter.name for parameter in parameters)
-
-
-def _definition(made: Callable[..., Any], origin: Origin) -> tuple[str, Origin]:
-    """The text of a function without its decorators, and where its `def` stands."""
-    try:
-        lines, first = inspect.getsourcelines(made)
-        text = textwrap.dedent("".join(lines))
-        found = ast.parse(text).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
-        found = None
-    if not isinstance(found, ast.FunctionDef):
-        raise ClauseRefused("a view has to be a function with a def of its own", origin=origin)
-    source = "".join(text.splitlines(keepends=True)[found.lineno - 1 :])
-    line = lines[found.lineno - 1]
-    return source, Origin(made.__code__.co_filename, first + found.lineno - 1, len(line) - len(line.lstrip()) + 1)
+    return names

@@ -28,10 +28,10 @@ from headwater.engine.lower import Lowering
 from headwater.engine.scan import batch_scan
 from headwater.engine.stamp import COMMIT, POSITION, ROW, barrier
 from headwater.engine.view import pace_of
-from headwater.errors import HeadwaterError, ViewFailed
+from headwater.errors import FunctionFailed, HeadwaterError, ViewFailed
 from headwater.intake.encode import json_lines_of
 from headwater.log.read import read
-from headwater.plan.stages import STATELESS, Aggregate, Deduplicate, Expression, Join, Over, Scan, Stage, TopN
+from headwater.plan.stages import STATELESS, Aggregate, Apply, Deduplicate, Expression, Join, Over, Scan, Stage, TopN
 from headwater.plan.state import is_by_identity
 
 LONGEST_SHOWN = 400
@@ -92,10 +92,10 @@ def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: Place, last
 def _row_wise(lowering: Lowering, stage: Stage) -> Iterator[DataFrame]:
     """What is computed from each row alone, up to the operators that keep state and into their keys and arguments.
 
-    What a window function computes from a row can't be had without the rows around it: there it is computed from those
-    that are looked at, of which one is left in the end.
+    What a window function or a Python view computes from a row can't be had without the rows around it: there it is
+    computed from those that are looked at, of which one is left in the end.
     """
-    if _is_row_wise(stage) or (isinstance(stage, Over | TopN) and _is_row_wise(stage.input)):
+    if _is_row_wise(stage) or (isinstance(stage, Over | TopN | Apply) and all(map(_is_row_wise, stage.inputs))):
         yield lowering.lower(stage).frame
         return
     for number, below in enumerate(stage.inputs):
@@ -173,10 +173,12 @@ def _spelled(row: pa.Table) -> str:
 def _told(failure: ViewFailed, summary: str, what: str, **fields: Any) -> ViewFailed:
     """The failure with what it failed on."""
     reason = (failure.detail or "").removesuffix(KEPT).strip()
-    return ViewFailed(
+    remedy = "Let the declaration take it (a WHERE, `try_divide`, `try_cast`, a wider type)"
+    if isinstance(failure, FunctionFailed):
+        remedy = (failure.hint or "Mend the function").removesuffix(".")
+    return type(failure)(
         summary,
         detail=f"{reason} {what} {KEPT}",
-        hint="Let the declaration take it (a WHERE, `try_divide`, `try_cast`, a wider type), then run "
-        "`headwater catch-up` again: the view is built from the log.",
+        hint=f"{remedy}, then run `headwater catch-up` again: the view is built from the log.",
         **{**failure.fields, **fields},
     )

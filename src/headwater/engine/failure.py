@@ -8,6 +8,7 @@ An exception of Spark's is the outermost of a chain in the JVM; what happened st
     ViewInterrupted     a task was lost, a disk or a process didn't answer: another attempt may succeed
     ViewBusy            somebody else writes to the same checkpoint
     SparkUnavailable    Spark itself is gone
+    FunctionFailed      a Python function failed in a worker on what it is given
     LogUnavailable, …   an error of ours, raised in one of Spark's Python workers and passed on as text
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 from headwater import errors
 from headwater.errors import (
     CheckpointDamaged,
+    FunctionFailed,
     HeadwaterError,
     SparkUnavailable,
     ViewBusy,
@@ -62,6 +64,7 @@ _IO = re.compile(r"java\.(net\.|nio\.(file|channels)\.|io\.(IO|EOF|FileNotFound|
 _RAISED = re.compile(r"^:? ?(?P<kind>[\w.$]+): (?P<message>(?:\[(?P<condition>[A-Z_.]+)\] )?.*)$", re.MULTILINE)
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
 _MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
+_FUNCTION = re.compile(r'function "(?P<name>[^"]*)"')
 _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
 
 
@@ -90,7 +93,7 @@ def failure_of(view: str, cause: BaseException) -> HeadwaterError:
     if "CONCURRENT_STREAM_LOG_UPDATE" in conditions:
         return _busy(view)
     if passed_on := _ours(text):
-        return passed_on
+        return _of_function(view, passed_on) if isinstance(passed_on, FunctionFailed) else passed_on
     if any(condition.startswith(_TRANSIENT) for condition in conditions):
         return _interrupted(view, _said(links, cause))
     if any(condition.startswith(_CHECKPOINT) for condition in conditions) or _is_log_of_checkpoint(text):
@@ -182,6 +185,20 @@ def _ours(text: str) -> HeadwaterError | None:
     summary, *rest = found["text"].split("\n")
     more = {line.strip().partition(":")[0].lower(): line.partition(":")[2].strip() for line in rest}
     return kind(summary, detail=more.get("detail"), hint=more.get("hint"))
+
+
+def _of_function(view: str, failure: FunctionFailed) -> FunctionFailed:
+    """The failure of a function as that of the view that calls it."""
+    sentence = f"{failure.summary[0].upper()}{failure.summary[1:]}"
+    name = _FUNCTION.match(failure.summary)
+    return FunctionFailed(
+        f'view "{view}" stopped',
+        detail=" ".join(part for part in (f"{sentence.rstrip('.')}.", failure.detail, KEPT) if part),
+        hint=failure.hint,
+        view=view,
+        condition=FunctionFailed.code(),
+        function=name["name"] if name else "",
+    )
 
 
 def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:

@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.engine.aggregate import stable
+from headwater.engine.apply import applied
 from headwater.engine.expand import expanded
+from headwater.engine.frames import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
@@ -42,14 +46,16 @@ from headwater.engine.stamp import (
 )
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
-from headwater.model import Cumulate, Hop, Session, Tumble
+from headwater.model import Cumulate, Hop, Session, Tumble, Window
 from headwater.plan.execution import is_stateless
 from headwater.plan.stages import (
     Aggregate,
+    Apply,
     Assign,
     Deduplicate,
     Expand,
     Expression,
+    Field,
     Filter,
     Join,
     Named,
@@ -66,6 +72,8 @@ from headwater.plan.state import ends, is_by_identity
 KEEP = "__keep"
 _NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__key", "__rank"
 _MILLISECOND = timedelta(milliseconds=1)
+_BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""No event has a time before it."""
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
 
@@ -138,6 +146,8 @@ class Lowering:
                 return self._over(stage)
             case TopN() if self.settled:
                 return self._first(stage, stage.partition, stage.limit)
+            case Apply() if self.settled:
+                return self._apply(stage)
             case _:
                 what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
                 raise NotSupportedYet(
@@ -276,6 +286,39 @@ class Lowering:
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
         return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL)))
 
+    def _apply(self, stage: Apply) -> Rows:
+        """What a Python function makes of its inputs. They are counted beside it: it may read them as it likes."""
+        apart = replace(self, tally=None, late=[])
+        inputs = [
+            Input(
+                _name_of(branch),
+                apart._entered(branch).frame.select(*_columns(branch)),
+                partial(apart._windowed, branch),
+            )
+            for branch in stage.branches
+        ]
+        frame = applied(stage, inputs)
+        gaps = [found.window.gap for found in inputs if isinstance(found.window, Session)]
+        final = later(F.col(f"`{stage.time}`"), max(gaps, default=timedelta()))
+        position = F.struct(*(F.col(f"`{found.name}`") for found in stage.columns if _is_ordered(found)))
+        frame = frame.select("*", position.alias(POSITION), final.alias(FINAL), F.lit(True).alias(KEEP))
+        for branch, found in zip(stage.branches, inputs, strict=True):
+            counted = self._entered(branch) if found.window is None else self._through(branch, found.window)
+            if self.tally is not None:
+                frame = frame.unionByName(_nothing_of(counted.frame, frame))
+        return Rows(frame)
+
+    def _windowed(self, branch: Stage, window: Window) -> DataFrame:
+        rows = self._through(branch, window).frame
+        return rows.select(*_columns(branch), *(F.col(name) for name in _WINDOW_COLUMNS))
+
+    def _through(self, branch: Stage, window: Window) -> Rows:
+        """The rows of a stage through a window, each admitted by its end."""
+        time = branch.with_role(Role.EVENT_TIME)[0]
+        bounds = tuple(Field(name, time.type) for name in _WINDOW_COLUMNS)
+        assign = Assign((*branch.columns, *bounds), branch, window, time.name)
+        return self._enter(self._assign(assign), assign, F.col(END))
+
     def _entered(self, below: Stage) -> Rows:
         """The rows of a stage by their own time, or by that of the window or the group that they are in."""
         rows = self.lower(below)
@@ -358,6 +401,30 @@ class Lowering:
         if self.tally is None or not rows.passed:
             return rows
         return self.tally.passed(rows, fate) if by_filter and self.bare else self.tally.count(rows, fate)
+
+
+def _name_of(branch: Stage) -> str:
+    """What an input of a Python view is called: the first of what it reads."""
+    return next(found.relation for found in branch.walk() if isinstance(found, Scan))
+
+
+def _is_ordered(found: Field) -> bool:
+    """Whether rows can be ordered by a column."""
+    return not pa.types.is_nested(found.type)
+
+
+def _nothing_of(counted: DataFrame, like: DataFrame) -> DataFrame:
+    """Rows that no view shows, with the columns of another frame: to find that out, Spark has to count them.
+
+    It must not know beforehand that there will be none, or what their values are: it would leave out the counting.
+    """
+    shown = F.col(MARK) < F.lit(_BEFORE_TIME)
+    own = {KEEP: shown, FINAL: F.col(MARK)}
+    columns = [
+        own.get(found.name, F.get(F.array(F.lit(None).cast(found.dataType)), shown.cast("int"))).alias(found.name)
+        for found in like.schema.fields
+    ]
+    return counted.select(*columns)
 
 
 def _earliest(frame: DataFrame, keys: list[str]) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from headwater.model.column import Column, schema_of
 from headwater.model.duration import parse_duration, spell_duration
-from headwater.model.function import Function
+from headwater.model.function import Function, PythonBody
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.pattern import Pattern
 from headwater.model.project import Declaration, Project
@@ -16,7 +16,7 @@ from headwater.model.window import Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
     "CONTENT", "INSTANT", "Bounded", "Column", "Cumulate", "Declaration", "Emit", "Function", "Hop", "LatePolicy",
-    "Pattern", "Personal", "Project", "Punctuated", "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store",
-    "Stream", "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window", "can_be_logged",
-    "parse_duration", "schema_of", "spell_duration", "spell_type",
+    "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query", "Session",
+    "SqlQuery", "Store", "Stream", "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window",
+    "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

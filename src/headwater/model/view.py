@@ -34,7 +34,10 @@ class SqlQuery:
 
 @dataclass(frozen=True)
 class PythonQuery:
-    """A function from DataFrames to a DataFrame. Its parameters name what it reads; `columns` is what it returns."""
+    """A function from DataFrames to a DataFrame. Its parameters name what it reads; `columns` is what it returns.
+
+    `time` is the column that says when a row is final; None if it has the name of a time of its inputs.
+    """
 
     module: str
     qualified_name: str
@@ -42,6 +45,7 @@ class PythonQuery:
     inputs: tuple[str, ...]
     columns: tuple[Column, ...]
     function: Callable[..., Any] = field(compare=False, repr=False)
+    time: str | None = None
 
 
 Query = SqlQuery | PythonQuery

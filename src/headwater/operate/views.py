@@ -23,7 +23,7 @@ from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
 from headwater.plan import Plan, PlannedView
-from headwater.plan.stages import Apply, Scan
+from headwater.plan.stages import Scan
 from headwater.store import OpenStore, Store, Version, open_store
 
 if TYPE_CHECKING:
@@ -250,9 +250,12 @@ class Views:
 
     @cached_property
     def _spark(self) -> Any:
+        from headwater.engine.function import register
         from headwater.engine.session import open_session
 
-        return open_session(self._plan.project.name, self._settings, self._home)
+        session = open_session(self._plan.project.name, self._settings, self._home)
+        register(session, self._plan.functions)
+        return session
 
 
 def _commits(planned: PlannedView, version: Version) -> dict[str, int]:
@@ -266,8 +269,6 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
         reason = f'It reads the table "{read.relation}"; only streams and views can be read yet.'
     elif not planned.execution.settles:
         reason = "Its rows have no end in time."
-    elif any(isinstance(stage, Apply) for stage in planned.stages):
-        reason = "It is a Python function of DataFrames."
     elif planned.execution.kind == "settle" and planned.horizon is None:
         reason = "Nothing says how far back an input can matter."
     else:

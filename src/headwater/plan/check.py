@@ -29,7 +29,7 @@ from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.key import key_of
 from headwater.plan.lower import lower
-from headwater.plan.own_function import check_functions
+from headwater.plan.own_function import called, check_functions
 from headwater.plan.planned import Plan, PlannedView
 from headwater.plan.prune import prune
 from headwater.plan.python import apply
@@ -72,7 +72,7 @@ class _Check:
         order = {name: place for place, name in enumerate(graph.order())}
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
             self._plan(view, graph)
-        return Plan(self.project, _sorted(self.findings), self.planned, graph)
+        return Plan(self.project, _sorted(self.findings), self.planned, graph, called(self.functions))
 
     # Names
 

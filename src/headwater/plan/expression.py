@@ -5,16 +5,17 @@ Types are derived from the types of the columns of a stage; functions are checke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater import sql
+from headwater import model, sql
 from headwater.errors import ImpureFunction, QueryRefused
 from headwater.plan.calls import call_of, calls_in, impure_detail, is_aggregate, unwrapped
 from headwater.plan.context import Context
 from headwater.plan.functions import Kind, Stability
+from headwater.plan.own_function import called
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
 from headwater.plan.stages import Ancestor, Expression, Field, Stage
@@ -62,7 +63,8 @@ def pair_expression(context: Context, node: exp.Expr, left: Stage, right: Stage)
 
 def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> Expression:
     root = exp.Paren(this=node.copy())
-    typer = Typer(_Stages(find), sql.Headwater)
+    own = called(context.functions)
+    typer = Typer(_Stages(find), sql.Headwater, own)
     kind = typer.type(root.this)
     if clause is not None:
         typer.problems.clear()
@@ -72,6 +74,7 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         context.refuse(problem.kind, problem.summary, problem.node, **found)
     check_purity(context, root)
     check_places(context, root, clause)
+    check_own(context, root, own, clause)
     reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
     return Expression(text(root.this), to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
 
@@ -88,6 +91,21 @@ def check_purity(context: Context, root: exp.Expr) -> None:
                 detail=impure_detail(call),
                 hint=impurity.hint or "Use the event time, _arrived_at, or another column of the event.",
                 function=call.info.name,
+            )
+
+
+def check_own(context: Context, root: exp.Expr, own: Mapping[str, model.Function], clause: str | None) -> None:
+    """Report calls of functions in Python where Spark can't call them."""
+    for call in root.find_all(exp.Anonymous):
+        function = own.get(call.name)
+        inside = "a lambda" if call.find_ancestor(exp.Lambda) else "the condition of a join" if clause == "ON" else None
+        if function is not None and inside:
+            context.refuse(
+                QueryRefused,
+                f'calls the Python function "{function.name}" in {inside}',
+                call,
+                hint="Compute it as a column of a subquery in FROM, and use the column here.",
+                function=function.name,
             )
 
 

@@ -1,7 +1,8 @@
-"""Functions of the project's own: a call is replaced by the function's body.
+"""Functions of the project's own: a call is replaced by the function's body, or by the name of a function in Python.
 
-Stages then name functions of Spark alone. Arguments are cast to the declared types of the parameters and the body to
-the declared type of the result, so that a call means the same wherever it stands.
+Stages then name functions of Spark, and those that the engine makes known to Spark. Arguments are cast to the declared
+types of the parameters and the body to the declared type of the result, so that a call means the same wherever it
+stands.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sqlglot import exp
 from headwater import model, sql
 from headwater.errors import QueryRefused
 from headwater.plan.context import Context
+from headwater.plan.own_function import called_name
 from headwater.plan.positions import columns_of, move, place
 
 
@@ -43,13 +45,18 @@ def _expanded(context: Context, call: exp.Anonymous, function: model.Function, w
             detail=f"Its parameters are ({wanted}).",
         )
         return move(exp.Null(), call)
-    body = move(sql.parse_expression(function.body), call)
     arguments = {
-        parameter.name.lower(): exp.Cast(this=argument.copy(), to=sql.sqlglot_type(parameter.type))
+        parameter.name.lower(): exp.Cast(
+            this=inline_functions(context, argument.copy(), within), to=sql.sqlglot_type(parameter.type)
+        )
         for parameter, argument in zip(function.parameters, call.expressions, strict=True)
     }
-    expanded = inline_functions(context, _substituted(body, arguments), (*within, name))
-    return place(exp.Cast(this=exp.Paren(this=expanded), to=sql.sqlglot_type(function.returns)), call)
+    if isinstance(function.body, model.PythonBody):
+        value: exp.Expr = place(exp.Anonymous(this=called_name(function), expressions=list(arguments.values())), call)
+    else:
+        body = inline_functions(context, move(sql.parse_expression(function.body), call), (*within, name))
+        value = exp.Paren(this=_substituted(body, arguments))
+    return place(exp.Cast(this=value, to=sql.sqlglot_type(function.returns)), call)
 
 
 def _substituted(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:

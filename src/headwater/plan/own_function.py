@@ -1,19 +1,27 @@
-"""The project's own functions, checked where they are declared, so that a view that calls them doesn't repeat it."""
+"""The project's own functions, checked where they are declared, so that a view that calls them doesn't repeat it.
+
+A function in SQL is gone from the stages of a view: its body takes the place of a call. One in Python is *called*
+there, by a name that has a hash of its source and its types in it: another source is another function, and so another
+view.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import DeclarationError, Finding, ImpureFunction, QueryRefused, UnknownColumn
+from headwater.errors import DeclarationError, Finding, ImpureFunction, QueryRefused, UnknownColumn, UnknownType
 from headwater.plan.calls import calls_in, impure_detail
 from headwater.plan.context import did_you_mean
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import SparkType, from_arrow
 from headwater.plan.typing.expression import Columns, Typer
+from headwater.plan.uses import whole_source
 
 
 class _Parameters:
@@ -36,7 +44,10 @@ class _Parameters:
 
 
 def check_functions(project: model.Project, findings: list[Finding]) -> Mapping[str, model.Function]:
-    """The functions of a project by name in lower case. One with findings has the body NULL: they are said once."""
+    """The functions of a project by name in lower case. One with findings has the body NULL: they are said once.
+
+    The source of one in Python is whole: it has what the function uses of its project, too.
+    """
     declared: dict[str, model.Function] = {}
     for function in project.functions:
         declared.setdefault(function.name.lower(), function)
@@ -44,11 +55,35 @@ def check_functions(project: model.Project, findings: list[Finding]) -> Mapping[
     for name, function in declared.items():
         found = _findings(function, declared)
         findings += found
-        checked[name] = replace(function, body="NULL") if found else function
+        checked[name] = replace(function, body="NULL") if found else _whole(function)
     return checked
 
 
+def called(functions: Mapping[str, model.Function]) -> Mapping[str, model.Function]:
+    """The functions in Python, by the names under which stages call them."""
+    found = (function for function in functions.values() if isinstance(function.body, model.PythonBody))
+    return {called_name(function): function for function in found}
+
+
+def called_name(function: model.Function) -> str:
+    """The name under which stages call a function in Python."""
+    assert isinstance(function.body, model.PythonBody)
+    kinds = [*(parameter.type for parameter in function.parameters), function.returns]
+    whole = "\n".join([function.body.source, *map(model.spell_type, kinds)])
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
+    return f"{re.sub(r'[^a-z0-9_]', '_', function.name.lower())}__{digest}"
+
+
+def _whole(function: model.Function) -> model.Function:
+    if isinstance(function.body, str):
+        return function
+    source = whole_source(function.body.source, function.body.function)
+    return replace(function, body=replace(function.body, source=source))
+
+
 def _findings(function: model.Function, declared: Mapping[str, model.Function]) -> list[Finding]:
+    if isinstance(function.body, model.PythonBody):
+        return _unfit(function)
     try:
         body = sql.parse_expression(function.body)
     except DeclarationError as error:
@@ -67,6 +102,16 @@ def _findings(function: model.Function, declared: Mapping[str, model.Function]) 
 def _finding(function: model.Function, kind: type[Finding], what: str, **more: str | None) -> Finding:
     name = function.name
     return kind(f'function "{name}" {what}', origin=function.origin, function=name, **more)
+
+
+def _unfit(function: model.Function) -> list[Finding]:
+    """What a function in Python can't be given or can't return."""
+    kinds = {parameter.name: parameter.type for parameter in function.parameters} | {"its result": function.returns}
+    return [
+        _finding(function, UnknownType, f"can't be given or return {model.spell_type(kind)}: {name} is one")
+        for name, kind in kinds.items()
+        if not model.can_be_logged(kind)
+    ]
 
 
 def _unknown(function: model.Function, body: exp.Expr) -> list[Finding]:

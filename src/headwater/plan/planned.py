@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
@@ -117,12 +117,16 @@ class PlannedView:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked project. `views` are in the order in which they can be built: a view after all that it reads."""
+    """A checked project. `views` are in the order in which they can be built: a view after all that it reads.
+
+    `functions` are those in Python, by the names under which stages call them.
+    """
 
     project: model.Project
     findings: tuple[Finding, ...]
     views: Mapping[str, PlannedView]
     graph: Graph
+    functions: Mapping[str, model.Function] = field(default_factory=dict)
 
     @property
     def topics(self) -> Mapping[str, model.Topic]:

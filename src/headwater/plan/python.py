@@ -2,14 +2,11 @@
 
 The planner can't look into the function. Its parameters name what it reads, its columns are as declared, and every one
 of them is taken to derive from everything it reads. It must say how far back an input can matter (`horizon`), and one
-of its columns must carry the time of its rows: a TIMESTAMP column with the name of an input's event time or window
-bound.
+of its columns must carry the time of its rows: the one that it declares as `time`, or else a TIMESTAMP column with the
+name of an input's event time or window bound.
 """
 
 from __future__ import annotations
-
-import ast
-import textwrap
 
 from headwater import model
 from headwater.errors import QueryRefused, UnknownName
@@ -17,6 +14,7 @@ from headwater.plan.context import Context, Relation, did_you_mean
 from headwater.plan.prune import prune
 from headwater.plan.source import NOTHING
 from headwater.plan.stages import Ancestor, Apply, Field, Role, Stage
+from headwater.plan.uses import whole_source
 
 _TIMES = (Role.EVENT_TIME, Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
 
@@ -26,12 +24,24 @@ def apply(context: Context, query: model.PythonQuery) -> Relation:
     inputs = [_input(context, name) for name in query.inputs]
     stages = tuple(_payload(relation.stage) for relation in inputs)
     everything = frozenset(ancestor for stage in stages for field in stage.visible for ancestor in field.ancestors)
-    columns = tuple(_field(column, stages, everything) for column in query.columns)
+    columns = tuple(_field(column, query.time, stages, everything) for column in query.columns)
     complete = all(relation.complete for relation in inputs)
-    if complete and not any(field.role for field in columns):
+    time = next((field.name for field in columns if field.role is not None), "")
+    if query.time is not None and not time:
+        _refuse_time(context, query)
+    elif complete and not time:
         _refuse_timeless(context, stages)
-    source = canonical_source(query.source)
-    stage = Apply(columns, stages, query.module, query.qualified_name, source, origin=context.view.origin)
+    source = whole_source(query.source, query.function)
+    stage = Apply(
+        columns,
+        stages,
+        query.module,
+        query.qualified_name,
+        source,
+        time,
+        query.function,
+        origin=context.view.origin,
+    )
     return Relation(stage, complete)
 
 
@@ -54,11 +64,25 @@ def _payload(stage: Stage) -> Stage:
     return prune(stage)
 
 
-def _field(column: model.Column, stages: tuple[Stage, ...], everything: frozenset[Ancestor]) -> Field:
+def _field(column: model.Column, time: str | None, stages: tuple[Stage, ...], everything: frozenset[Ancestor]) -> Field:
     found = [stage.column(column.name) for stage in stages]
     same = next((field for field in found if field and field.role in _TIMES and field.type == column.type), None)
     role, window = (same.role, same.window) if same else (None, None)
+    if time is not None:
+        chosen = column.name.lower() == time.lower() and column.type == model.INSTANT
+        role, window = (role or Role.EVENT_TIME, window) if chosen else (None, None)
     return Field(column.name, column.type, column.nullable and role is None, everything, role, window)
+
+
+def _refuse_time(context: Context, query: model.PythonQuery) -> None:
+    times = [column.name for column in query.columns if column.type == model.INSTANT]
+    context.refuse(
+        QueryRefused,
+        f'names "{query.time}" as its time, which is none of its columns of type TIMESTAMP',
+        None,
+        detail=f"Its columns of type TIMESTAMP are {', '.join(times)}." if times else "It has none.",
+        hint="Name the column that says when a row is final.",
+    )
 
 
 def _refuse_timeless(context: Context, stages: tuple[Stage, ...]) -> None:
@@ -68,17 +92,7 @@ def _refuse_timeless(context: Context, stages: tuple[Stage, ...]) -> None:
         "returns no column that carries the time of its rows",
         None,
         detail=f"The times of its inputs are {', '.join(times)}." if times else "None of its inputs has an event time.",
-        hint=f"Return {times[0]} among its columns." if times else "Read a stream that declares WATERMARK FOR ….",
+        hint=f"Return {times[0]} among its columns, or name another with time=…."
+        if times
+        else "Read a stream that declares WATERMARK FOR ….",
     )
-
-
-def canonical_source(source: str) -> str:
-    """Python source without comments and formatting, so that they don't change what a view is.
-
-    >>> canonical_source("def f(x):  # double\\n    return (x\\n      * 2)")
-    'def f(x):\\n    return x * 2'
-    """
-    try:
-        return ast.unparse(ast.parse(textwrap.dedent(source)))
-    except SyntaxError:
-        return source

@@ -23,11 +23,11 @@ a column through every stage that passes it on unchanged, which is how a later s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -381,12 +381,18 @@ class TopN(Unary):
 
 @dataclass(frozen=True)
 class Apply(Stage):
-    """A Python function of DataFrames, one per branch, in the order of its parameters."""
+    """A Python function of DataFrames, one per branch, in the order of its parameters.
+
+    `source` is its text with what it uses of its project. A row is final once the watermark has come to the value of
+    its column `time`.
+    """
 
     branches: tuple[Stage, ...]
     module: str
     function: str
     source: str
+    time: str
+    call: Callable[..., Any] = field(compare=False, repr=False)
 
     @property
     def inputs(self) -> tuple[Stage, ...]:

@@ -109,6 +109,8 @@ def _view_options(view: model.View) -> dict[str, str]:
 
 
 def _function(function: model.Function) -> str:
+    if not isinstance(function.body, str):
+        raise ArgumentRefused(f'function "{function.name}" is written in Python', detail="It has no text in SQL.")
     parameters = ", ".join(_column(parameter) for parameter in function.parameters)
     head = f"CREATE FUNCTION {spell_name(function.name)}({parameters})"
     returns = f"RETURNS {spell(sqlglot_type(function.returns))}{_comment(function.comment)}"

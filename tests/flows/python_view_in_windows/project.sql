@@ -1,0 +1,4 @@
+CREATE STREAM sales (
+  id STRING, shop STRING, amount DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+) WITH (key = 'shop');
