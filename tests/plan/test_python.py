@@ -101,7 +101,7 @@ def test_a_column_of_its_own_may_say_when_a_row_is_final() -> None:
     found = check(python_view(columns=columns, time="window_end")).checked().view("totals")
     assert isinstance(found.root, Apply)
     assert found.root.time == "window_end"
-    assert [field.name for field in found.root.columns if field.role] == ["window_end"]
+    assert [(field.name, field.role) for field in found.root.columns if field.role] == [("window_end", Role.WINDOW_END)]
     assert not found.root.columns[-1].nullable, "a row without a time would never be final"
 
 

@@ -95,8 +95,11 @@ def _row_wise(lowering: Lowering, stage: Stage) -> Iterator[DataFrame]:
     What a window function or a Python view computes from a row can't be had without the rows around it: there it is
     computed from those that are looked at, of which one is left in the end.
     """
-    if _is_row_wise(stage) or (isinstance(stage, Over | TopN | Apply) and all(map(_is_row_wise, stage.inputs))):
+    if _is_row_wise(stage) or (isinstance(stage, Over | TopN) and _is_row_wise(stage.input)):
         yield lowering.lower(stage).frame
+        return
+    if isinstance(stage, Apply) and all(map(_is_row_wise, stage.inputs)):
+        yield replace(lowering, tally=None).lower(stage).frame  # or its inputs would be there twice, once to be counted
         return
     for number, below in enumerate(stage.inputs):
         if _is_row_wise(below):

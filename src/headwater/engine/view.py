@@ -20,7 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import STATELESS, Aggregate, Assign, Join, Over, Role, Stage
+from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Over, Role, Stage
 
 Logs = Mapping[str, TopicLog]
 _NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
@@ -150,6 +150,8 @@ def _lag(stage: Stage, sight: timedelta | None, ends_at_windows: bool) -> timede
             own = lag_of(stage.bound)
         case Over():
             own = ahead(stage, sight)
+        case Apply() if "session(" in stage.source:  # a session is final one gap later: no longer than the horizon
+            own = sight or _NONE
         case _:
             own = _NONE
     return own + max((_lag(below, sight, ends_at_windows) for below in stage.inputs), default=_NONE)

@@ -70,8 +70,13 @@ def _field(column: model.Column, time: str | None, stages: tuple[Stage, ...], ev
     role, window = (same.role, same.window) if same else (None, None)
     if time is not None:
         chosen = column.name.lower() == time.lower() and column.type == model.INSTANT
-        role, window = (role or Role.EVENT_TIME, window) if chosen else (None, None)
+        role, window = (role or _own_role(column.name), window) if chosen else (None, None)
     return Field(column.name, column.type, column.nullable and role is None, everything, role, window)
+
+
+def _own_role(name: str) -> Role:
+    """What a column that is no time of an input says: windows on DataFrames give their bounds the names of SQL."""
+    return {"window_end": Role.WINDOW_END, "window_time": Role.WINDOW_TIME}.get(name.lower(), Role.EVENT_TIME)
 
 
 def _refuse_time(context: Context, query: model.PythonQuery) -> None:
