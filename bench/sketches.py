@@ -1,6 +1,6 @@
 """Sketches: how far their estimates are from the truth, and from each other when the rows are cut differently.
 
-    python -m bench.sketches [GROUPS]     a row of the table in docs/reference/sketches.md for each aggregate
+    python bench/sketches.py [GROUPS]     a row of the table in docs/reference/sketches.md for each aggregate
 
 Groups have 10, 30, 100, … distinct values, each of them three times. Every aggregate is computed twice: over one
 partition, and over sixteen in another order, whose parts are merged. Errors are the greatest over all groups.
@@ -81,9 +81,7 @@ SKETCHES = (
         "of the rank",
         "length(kll_sketch_agg_bigint(v))",
     ),
-    Sketch(
-        "approx_percentile(v, …)", quantiles("approx_percentile(v, {})"), EXACT, "0.01% and one value,", "of the rank"
-    ),
+    Sketch("approx_percentile(v, …)", quantiles("approx_percentile(v, {})"), EXACT, "0.01% or a value", "of the rank"),
     Sketch("percentile(v, …)", EXACT, EXACT, "exact", ""),
 )
 
@@ -130,7 +128,8 @@ def measured(whole: DataFrame, sketch: Sketch) -> str:
     size = max((row.bytes for row in once.values() if row.bytes), default=None)
     told = "nothing" if apart == 0 else f"{100 * apart:.2g}%"
     held = f"{size:,}" if size else "–"
-    return f"| `{sketch.name}` | {f'{sketch.bound} {sketch.unit}'.strip()} | {100 * error:.2g}% | {told} | {held} |"
+    bound = f"{sketch.bound} {sketch.unit}".strip()
+    return f"| `{sketch.name}` | {bound} | {100 * error:.2g}% | {told} | {held} |"
 
 
 def main() -> None:
