@@ -49,6 +49,11 @@ def luckily(number):
 
 
 @declared
+def picky(n):
+    return pa.array([number + 1 for number in n.to_pylist()])
+
+
+@declared
 def mistyped(n):
     unlucky = any(map(is_unlucky, n.to_pylist()))
     return n.cast(pa.int32()) if unlucky else n
@@ -112,6 +117,9 @@ VIEWS = {
 }
 
 
+HEALTHY = "CREATE MATERIALIZED VIEW healthy AS SELECT id, picky(n) AS x FROM sales WHERE picky(n) > 0;"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The project after the row came, and what became of each view."""
@@ -141,10 +149,10 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
     (folder / "luck.py").write_text("def is_unlucky(number):\n    return number == 13\n")
     (folder / "functions.py").write_text(PYTHON)
     views = [f"CREATE MATERIALIZED VIEW {name} AS {view.query};" for name, view in VIEWS.items()]
-    (folder / "views.sql").write_text("\n".join([STREAM, *views]))
+    (folder / "views.sql").write_text("\n".join([STREAM, *views, HEALTHY]))
     with hw.open(folder) as project:
         feed(project, COMMITS[:1])
-        assert [done.error for done in project.catch_up()] == [None] * len(VIEWS)
+        assert [done.error for done in project.catch_up()] == [None] * (len(VIEWS) + 1)
         feed(project, COMMITS[1:])
         return Outcome(project, {done.view: done for done in project.catch_up()})
 
@@ -176,6 +184,11 @@ def test_the_line_of_the_file_stands_in_the_error(outcome: Outcome) -> None:
 
 def test_the_rows_of_the_view_are_as_they_were(outcome: Outcome) -> None:
     assert rows_of(outcome.project, "raises") == [{"id": "1", "x": 1}, {"id": "2", "x": 2}]
+
+
+def test_a_function_is_given_the_rows_of_the_log_and_no_others(outcome: Outcome) -> None:
+    assert outcome.done["healthy"].error is None, "it would raise for a NULL, as the rows have that carry a watermark"
+    assert [row["x"] for row in rows_of(outcome.project, "healthy")] == [2, 3, 4, 14, 6]
 
 
 def test_batch_gives_no_number_either(outcome: Outcome) -> None:

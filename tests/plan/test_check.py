@@ -467,13 +467,14 @@ function "tag" calls "uuid", which is not a pure function
         OrderDependent,
         """\
     CREATE MATERIALIZED VIEW v AS
-    SELECT window_end, kll_sketch_agg_double(weight) AS sketch
+    SELECT window_end, collect_union(items) AS all_items
 --                     ^ here
     FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
 """,
         """\
-view "v" aggregates with "kll_sketch_agg_double", whose value depends on the order of the rows
-  Detail: Executions see the rows of a group in different orders: KLL sketches of the same rows differ from run to run.
+view "v" aggregates with "collect_union", whose value depends on the order of the rows
+  Detail: Executions see the rows of a group in different orders: the order of its elements depends on the batching, \
+and nothing is left of the rows to order them by.
   Hint:   Use an aggregate whose value follows from the rows, like max_by(value, at).""",
     ),
     (

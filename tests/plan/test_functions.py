@@ -117,7 +117,12 @@ def test_what_depends_on_the_time_zone_is_pure_because_the_session_is_in_utc(nam
         ("approx_count_distinct", INT, False, Stability.EXACT),
         ("percentile", DOUBLE, False, Stability.EXACT),
         ("theta_sketch_agg", INT, False, Stability.EXACT),
-        ("kll_sketch_agg_bigint", BIGINT, False, Stability.REFUSED),
+        ("kll_sketch_agg_bigint", BIGINT, False, Stability.APPROXIMATE),
+        ("hll_sketch_agg", BIGINT, False, Stability.APPROXIMATE),
+        ("approx_top_k", STRING, False, Stability.APPROXIMATE),
+        ("count_min_sketch", INT, False, Stability.EXACT),
+        ("bitmap_construct_agg", BIGINT, False, Stability.EXACT),
+        ("collect_union", INT, False, Stability.REFUSED),
     ],
 )
 def test_the_stability_of_an_aggregate_depends_on_its_argument(

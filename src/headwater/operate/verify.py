@@ -1,7 +1,8 @@
 """Verification: what a store holds against what the log says, row for row.
 
 Everything is compared exactly but floating-point values, whose last digits may depend on the order of additions: they
-are compared to `DIGITS` significant digits.
+are compared to `DIGITS` significant digits. Values that derive from a sketch are compared within its bound
+(`plan.approximate`): the rows are told apart by the other columns first.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import zip_longest
 from typing import Any
 
 import pyarrow as pa
+
+from headwater.plan.approximate import Tolerances
 
 DIGITS = 9
 
@@ -41,14 +46,56 @@ class Verified:
         return not (self.missing or self.extra or self.miscounted or self.remainder)
 
 
-def differences(held: pa.Table, expected: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+_NONE: Tolerances = {}
+Values = dict[str, Any]
+
+
+def differences(
+    held: pa.Table, expected: pa.Table, approximate: Tolerances = _NONE
+) -> tuple[list[Values], list[Values]]:
     """The rows that are missing and those that are extra, as many times as they differ.
 
     >>> differences(pa.table({"n": [1, 2, 2]}), pa.table({"n": [2, 3]}))
     ([{'n': 3}], [{'n': 1}, {'n': 2}])
     """
-    mine, theirs = _counted(held), _counted(expected)
-    return list(_rows(theirs - mine)), list(_rows(mine - theirs))
+    if not approximate:
+        mine, theirs = _counted(held), _counted(expected)
+        return list(_rows(theirs - mine)), list(_rows(mine - theirs))
+    missing, extra = [], []
+    here, there = _grouped(held, approximate), _grouped(expected, approximate)
+    for same in {**here, **there}:
+        pairs = zip_longest(_in_order(here.get(same, [])), _in_order(there.get(same, [])))
+        apart = [(one, other) for one, other in pairs if not _is_close(one, other, approximate)]
+        extra += [one for one, _ in apart if one is not None]
+        missing += [other for _, other in apart if other is not None]
+    return missing, extra
+
+
+def _grouped(table: pa.Table, approximate: Tolerances) -> dict[_Row, list[Values]]:
+    """The rows by what is exact in them."""
+    found: dict[_Row, list[Values]] = {}
+    for row in table.to_pylist():
+        exact = _Row({name: value for name, value in row.items() if name not in approximate})
+        found.setdefault(exact, []).append(row)
+    return found
+
+
+def _in_order(rows: list[Values]) -> list[Values]:
+    """Rows that are equal in what is exact, in an order in which those of two executions stand side by side."""
+    return sorted(rows, key=repr)
+
+
+def _is_close(one: Values | None, other: Values | None, approximate: Tolerances) -> bool:
+    if one is None or other is None:
+        return False
+    return all(_is_within(one[name], other[name], found.share) for name, found in approximate.items() if name in one)
+
+
+def _is_within(one: Any, other: Any, share: float | None) -> bool:
+    """Whether two values are as near as they have to be; NULL is near nothing but NULL."""
+    if one is None or other is None or share is None or not isinstance(one, int | float | Decimal):
+        return (one is None) == (other is None)
+    return bool(abs(one - other) <= share * max(abs(one), abs(other)) + 1)
 
 
 def _counted(table: pa.Table) -> Counter[_Row]:

@@ -23,6 +23,7 @@ from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
 from headwater.plan import Plan, PlannedView
+from headwater.plan.approximate import tolerances
 from headwater.plan.stages import Scan
 from headwater.store import OpenStore, Store, Version, open_store
 
@@ -150,7 +151,7 @@ class Views:
         store = self._store_of(planned)
         with failures_of(planned.name):
             expected, counts = self._batch_at(planned, commits).counted(self._spark)
-        missing, extra = differences(store.read(planned.name, number), expected)
+        missing, extra = differences(store.read(planned.name, number), expected, tolerances(planned.root))
         kept = store.ledger(planned.name, number)
         miscounted = {fate: (kept.get(fate, 0), count) for fate, count in counts.items() if kept.get(fate, 0) != count}
         remainder = ledger_of(planned.name, number, commits, kept).remainder

@@ -34,8 +34,9 @@ by the count, and `DISTINCT` inside an aggregate as an aggregate over the set of
 ## Approximate
 
 The value of these aggregates may differ between executions within a bound. `check` says so, and `verify` compares
-them within it. `sum` and `avg` are approximate over FLOAT and DOUBLE, and exact over whole numbers (`avg`:
-rewritten), DECIMAL and intervals: cast to DECIMAL for an exact value.
+them within it; [sketches](sketches.md) has the bounds, and what was measured. `sum` and `avg` are approximate over
+FLOAT and DOUBLE, and exact over whole numbers (`avg`: rewritten), DECIMAL and intervals: cast to DECIMAL for an exact
+value.
 
 {approximate}
 
