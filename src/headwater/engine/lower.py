@@ -82,9 +82,9 @@ class Lowering:
     """How stages are lowered: where a scan's rows come from, and the view's grace.
 
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
-    operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen in a partition
-    without an end. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
-    that nobody need run.
+    operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen in a
+    partition without an end. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as
+    queries that nobody need run.
     """
 
     scan: Callable[[Scan], DataFrame]
