@@ -43,6 +43,21 @@ def test_a_cumulating_window_with_an_offset() -> None:
     assert stages(query)[1] == "└─ Assign CUMULATE to 1 day by 1 hour offset by 2 hours over at"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "window"),
+    [
+        ("INTERVAL '1' MONTH", "TUMBLE of 1 month in UTC"),
+        ("INTERVAL '2' YEAR, 'Asia/Tokyo'", "TUMBLE of 2 years in Asia/Tokyo"),
+        ("INTERVAL '7' DAY, 'Asia/Tokyo'", "TUMBLE of 1 week in Asia/Tokyo"),
+        ("INTERVAL '3' DAY, INTERVAL '6' HOUR, 'Asia/Tokyo'", "TUMBLE of 3 days in Asia/Tokyo offset by 6 hours"),
+    ],
+)
+def test_a_window_of_the_calendar_is_told_by_its_start(arguments: str, window: str) -> None:
+    query = f"SELECT window_start, count(*) AS n FROM TUMBLE(orders, at, {arguments}) GROUP BY window_start"
+    assert stages(query)[1] == f"└─ Assign {window} over at"
+    assert (view(query).key.columns, view(query).execution.kind) == (("window_start",), "live")
+
+
 def test_a_session_per_customer() -> None:
     query = """
         SELECT customer, window_start, window_end, count(*) AS n

@@ -46,7 +46,7 @@ from headwater.engine.stamp import (
 )
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
-from headwater.model import Cumulate, Hop, Session, Tumble, Window
+from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
 from headwater.plan.execution import is_stateless
 from headwater.plan.stages import (
     Aggregate,
@@ -350,6 +350,8 @@ class Lowering:
             return self._enter(rows, below, F.col(END))
         if (started := timed.get(Role.WINDOW_START)) is not None:
             assert started.window is not None and not isinstance(started.window, Session)
+            if isinstance(started.window, Calendar):
+                return self._enter(rows, below, F.col(END))
             return self._enter(rows, below, later(F.col(f"`{started.name}`"), started.window.size))
         at = F.col(f"`{next(iter(timed.values())).name}`")
         return self._enter(self._admit(rows, below, at), below, at)

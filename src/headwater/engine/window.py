@@ -10,20 +10,22 @@ from typing import TypeGuard
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from headwater.model import Cumulate, Hop, Session, Tumble, Window
+from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
 
-_MICROSECOND = timedelta(microseconds=1)
+_MICROSECOND, _DAY = timedelta(microseconds=1), timedelta(days=1)
 
 
-def window_of(at: Column, window: Tumble | Session) -> Column:
+def window_of(at: Column, window: Tumble | Calendar | Session) -> Column:
     """A struct (start, end): the one window that an instant falls in.
 
-    Windows are aligned to 1970-01-01T00:00:00Z plus the offset; their start is included, their end is not. A row's own
-    part of a session is [at, at + gap).
+    Windows are aligned to 1970-01-01T00:00:00Z plus the offset, or to a calendar; their start is included, their end is
+    not. A row's own part of a session is [at, at + gap).
     """
     instant = F.unix_micros(at)
     if isinstance(window, Session):
         return _span(instant, instant + _micros(window.gap))
+    if isinstance(window, Calendar):
+        return _of_calendar(at, window)
     start = _floor(instant, window.size, window.offset)
     return _span(start, start + _micros(window.size))
 
@@ -58,9 +60,34 @@ class Spread:
         return cls(first, window.size // window.step - 1, lambda number: _span(start, start + (number + 1) * step))
 
 
-def has_one(window: Window) -> TypeGuard[Tumble | Session]:
+def has_one(window: Window) -> TypeGuard[Tumble | Calendar | Session]:
     """Whether every instant is in one window of this kind."""
-    return isinstance(window, Tumble | Session)
+    return isinstance(window, Tumble | Calendar | Session)
+
+
+def _of_calendar(at: Column, window: Calendar) -> Column:
+    """The window of a calendar that an instant is in: computed on the local clock, and back to instants.
+
+    A midnight that a change of clocks skips is the first instant after it; of one that comes twice it is the first.
+    """
+    local = F.unix_micros(F.from_utc_timestamp(at, window.zone)) - _micros(window.offset)
+    if window.unit == "day":
+        monday = timedelta(days=-3) if window.count % 7 == 0 else timedelta()
+        start = _floor(local, timedelta(days=window.count), monday)
+        bounds = (start, start + _micros(timedelta(days=window.count)))
+    else:
+        date = F.date_from_unix_date((_floor(local, _DAY, timedelta()) / _micros(_DAY)).cast("int"))
+        month = F.year(date) * 12 + F.month(date) - 1
+        first = month - F.pmod(month, F.lit(window.count))
+        bounds = (_first_of(first), _first_of(first + window.count))
+    instants = (F.to_utc_timestamp(F.timestamp_micros(bound + _micros(window.offset)), window.zone) for bound in bounds)
+    return F.struct(*(bound.alias(name) for bound, name in zip(instants, ("start", "end"), strict=True)))
+
+
+def _first_of(month: Column) -> Column:
+    """The local midnight of the first day of a month, counted from January of the year 0."""
+    date = F.make_date(F.floor(month / 12).cast("int"), (F.pmod(month, F.lit(12)) + 1).cast("int"), F.lit(1))
+    return F.unix_date(date).cast("bigint") * _micros(_DAY)
 
 
 def _span(start: Column, end: Column) -> Column:

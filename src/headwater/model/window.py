@@ -1,9 +1,13 @@
-"""Windows of event time: start inclusive, end exclusive, aligned to 1970-01-01 UTC plus an offset."""
+"""Windows of event time: start inclusive, end exclusive, aligned to 1970-01-01 UTC plus an offset.
+
+*Calendar* windows are aligned to the calendar of a time zone instead, and are as long as it makes them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -12,6 +16,26 @@ class Tumble:
 
     size: timedelta
     offset: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Windows of `count` days or months in a time zone that follow each other, from the local midnight plus `offset`.
+
+    Whole weeks start on a Monday; months are counted from January of the year 0, so that twelve of them are a year. A
+    day is as long as the zone makes it: 23 or 25 hours where clocks are changed.
+    """
+
+    count: int
+    unit: Literal["day", "month"]
+    zone: str = "UTC"
+    offset: timedelta = timedelta()
+
+    @property
+    def size(self) -> timedelta:
+        """No window is longer than this."""
+        days = self.count if self.unit == "day" else 31 * self.count
+        return timedelta(days=days, hours=2)
 
 
 @dataclass(frozen=True)
@@ -40,4 +64,4 @@ class Session:
     keys: tuple[str, ...] = ()
 
 
-Window = Tumble | Hop | Cumulate | Session
+Window = Tumble | Calendar | Hop | Cumulate | Session

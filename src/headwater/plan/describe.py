@@ -155,6 +155,13 @@ def _list(parts: Iterable[object]) -> str:
     return ", ".join(str(part) for part in parts)
 
 
+def _calendar(window: model.Calendar) -> str:
+    lengths = (("year", 12), ("month", 1)) if window.unit == "month" else (("week", 7), ("day", 1))
+    name, size = next((name, size) for name, size in lengths if window.count % size == 0)
+    count = window.count // size
+    return f"{count} {name}{'s' if count > 1 else ''}"
+
+
 def spell_window(window: model.Window) -> str:
     """The window in a few words.
 
@@ -165,6 +172,8 @@ def spell_window(window: model.Window) -> str:
     match window:
         case model.Tumble():
             text = f"TUMBLE of {model.spell_duration(window.size)}"
+        case model.Calendar():
+            text = f"TUMBLE of {_calendar(window)} in {window.zone}"
         case model.Hop():
             text = f"HOP of {model.spell_duration(window.size)} every {model.spell_duration(window.slide)}"
         case model.Cumulate():

@@ -285,7 +285,7 @@ def _shared_window(condition: _Condition, left: Stage, right: Stage) -> model.Wi
 
 
 def _identifies(field: Field) -> bool:
-    by_start = isinstance(field.window, model.Tumble | model.Hop)
+    by_start = isinstance(field.window, model.Tumble | model.Calendar | model.Hop)
     return field.role is not Role.WINDOW_START or by_start
 
 

@@ -100,7 +100,7 @@ def _follows(field: Field, fields: tuple[Field, ...], origins: Origins) -> bool:
     """Whether a bound of a window follows from another bound of it that is shown."""
     if field.role is None or not field.role.bounds_window:
         return False
-    by_start = isinstance(field.window, model.Tumble | model.Hop)
+    by_start = isinstance(field.window, model.Tumble | model.Calendar | model.Hop)
     roles = (Role.WINDOW_END, Role.WINDOW_TIME, *([Role.WINDOW_START] if by_start else []))
     return any(
         other.role in roles and other.window == field.window and origins[other.name] is not None for other in fields

@@ -77,6 +77,7 @@ class HeadwaterGenerator(SparkGenerator):
         source = self.sql(expression, "this")
         table = source if isinstance(expression.this, exp.Subquery) else f"TABLE {source}"
         lengths = self.expressions(expression, flat=True)
+        lengths += f", {self.sql(expression, 'zone')}" if expression.args.get("zone") else ""
         partition = f" PARTITION BY {keys}" if keys else ""
         return f"{expression.text('kind')}({table}{partition}, DESCRIPTOR({self.sql(expression, 'time')}), {lengths})"
 

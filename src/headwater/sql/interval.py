@@ -1,6 +1,7 @@
 """Intervals of fixed length: from every spelling that Spark SQL has to a `timedelta`.
 
-Months and years have no fixed length; an interval that names them, or that isn't a constant, has no `timedelta`.
+Months and years have no fixed length; an interval that names them, or that isn't a constant, has no `timedelta`. Whole
+days, months and years are lengths of the *calendar*.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from decimal import Decimal
+from typing import Literal
 
 from sqlglot import exp
 
@@ -20,6 +22,8 @@ _MICROSECONDS = {
     "MILLISECOND": 1_000,
     "MICROSECOND": 1,
 }
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_DAY = timedelta(days=1)
 _SPAN_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 _NUMBER = re.compile(r"\s*[+-]?\s*[0-9]*\.?[0-9]+\s*")
 _PART = re.compile(r"\s*([+-]?\s*[0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
@@ -42,6 +46,28 @@ def interval(node: exp.Expr | None) -> timedelta | None:
         return timedelta(microseconds=int(microseconds))
     except OverflowError:
         return None
+
+
+def calendar(node: exp.Expr | None) -> tuple[int, Literal["day", "month"]] | None:
+    """The number of days or of months in a constant interval of either; None if the node isn't one.
+
+    >>> from headwater.sql import parse_expression
+    >>> calendar(parse_expression("INTERVAL '1' YEAR")), calendar(parse_expression("INTERVAL '2 weeks'"))
+    ((12, 'month'), (14, 'day'))
+    """
+    length = interval(node)
+    if length is not None:
+        return (length.days, "day") if length >= _DAY and not length % _DAY else None
+    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
+        return None
+    unit = node.args.get("unit")
+    text = f"{node.this.name} {unit.name}" if isinstance(unit, exp.Var) else node.this.name
+    parts = [(number, name.upper().removesuffix("S")) for number, name in _PART.findall(text)]
+    whole = "".join(_PART.sub("", text).split()) == "" and all(re.fullmatch(r"\d+", number) for number, _ in parts)
+    if not parts or not whole or any(name not in _MONTHS for _, name in parts):
+        return None
+    months = sum(int(number) * _MONTHS[name] for number, name in parts)
+    return (months, "month") if months > 0 else None
 
 
 def _length(node: exp.Expr | None) -> Decimal | None:

@@ -94,10 +94,10 @@ class CreateFunction(exp.Expression):
 
 
 class WindowFunction(exp.Expression):
-    """`kind(TABLE this [PARTITION BY partition_by], DESCRIPTOR(time), expressions)`, inside an `exp.Table`.
+    """`kind(TABLE this [PARTITION BY partition_by], DESCRIPTOR(time), expressions [, zone])`, inside an `exp.Table`.
 
     `kind` is TUMBLE, HOP, CUMULATE or SESSION; `expressions` are the constant intervals in Flink's order: size; slide
-    and size; step and size; gap; then the offset, if there is one.
+    and size; step and size; gap; then the offset, if there is one. `zone` is the text of a time zone, of TUMBLE only.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
@@ -106,6 +106,7 @@ class WindowFunction(exp.Expression):
         "time": True,
         "expressions": True,
         "partition_by": False,
+        "zone": False,
     }
 
 

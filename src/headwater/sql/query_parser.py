@@ -11,19 +11,21 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.errors import WindowRefused
 from headwater.model.pattern import RowsPerMatch, spell_step
-from headwater.sql.interval import interval
+from headwater.sql.interval import calendar, interval
 from headwater.sql.nodes import PatternMatch, WindowFunction
 from headwater.sql.parser import QUOTED, LocatedParser
 from headwater.sql.pattern import parse_step
 from headwater.sql.refusal import did_you_mean
+from headwater.sql.zone import is_zone
 
 WINDOW_SLOTS = {
-    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET", "ZONE"),
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
     "SESSION": ("DATA", "TIMECOL", "GAP"),
 }
 """The arguments of the window table functions, in their order and by their names."""
+_OPTIONAL = ("OFFSET", "ZONE")
 
 
 class QueryParser(LocatedParser):
@@ -63,9 +65,16 @@ class QueryParser(LocatedParser):
         if wrapped:
             self._match_r_paren()
         self._check_window(given, token)
-        lengths = [given[slot] for slot in WINDOW_SLOTS[kind][2:] if slot in given]
+        lengths = [given[slot] for slot in WINDOW_SLOTS[kind][2:] if slot in given and slot != "ZONE"]
         source, keys = given["DATA"]
-        window = WindowFunction(this=source, kind=kind, time=given["TIMECOL"], expressions=lengths, partition_by=keys)
+        window = WindowFunction(
+            this=source,
+            kind=kind,
+            time=given["TIMECOL"],
+            expressions=lengths,
+            partition_by=keys,
+            zone=given.get("ZONE"),
+        )
         return self.expression(window, token)
 
     def _parse_window_arguments(self, kind: str, token: Token) -> dict[str, Any]:
@@ -79,9 +88,9 @@ class QueryParser(LocatedParser):
             if not self._match(TokenType.COMMA):
                 break
         self._match_r_paren()
-        missing = [slot for slot in slots if slot not in given and slot != "OFFSET"]
+        missing = [slot for slot in slots if slot not in given and slot not in _OPTIONAL]
         if missing:
-            takes = ", ".join("[OFFSET]" if slot == "OFFSET" else slot for slot in slots)
+            takes = ", ".join(f"[{slot}]" if slot in _OPTIONAL else slot for slot in slots)
             self.refuse(token, f"{kind} lacks {missing[0]}", hint=f"{kind} takes {takes}.")
         return given
 
@@ -95,11 +104,15 @@ class QueryParser(LocatedParser):
             return name
         if position >= len(slots):
             self.refuse(None, f"{kind} takes at most {len(slots)} arguments", hint=f"It takes {', '.join(slots)}.")
+        if slots[position] == "OFFSET" and "ZONE" in slots and self._curr.token_type == TokenType.STRING:
+            return "ZONE"
         return slots[position]
 
     def _parse_window_argument(self, kind: str, slot: str) -> Any:
         if slot == "DATA":
             return self._parse_window_input(kind)
+        if slot == "ZONE":
+            return self._parse_zone(kind)
         return self._parse_descriptor(kind) if slot == "TIMECOL" else self._parse_window_length(kind, slot)
 
     def _parse_window_input(self, kind: str) -> tuple[exp.Expr, list[exp.Expr]]:
@@ -147,9 +160,19 @@ class QueryParser(LocatedParser):
             self._match_r_paren()
         return time
 
+    def _parse_zone(self, kind: str) -> exp.Expr | None:
+        token = self._curr
+        node = self._parse_primary()
+        if not isinstance(node, exp.Literal) or not node.is_string or not is_zone(node.name):
+            hint = "Write the name of a place, like 'Europe/Berlin', or 'UTC'."
+            self.refuse(token, f"the zone of {kind} is not the name of a time zone", hint=hint, kind=WindowRefused)
+        return node
+
     def _parse_window_length(self, kind: str, slot: str) -> exp.Expr | None:
         token = self._curr
         node = self._parse_bitwise()
+        if kind == "TUMBLE" and slot == "SIZE" and calendar(node) is not None:
+            return node
         length = interval(node)
         if length is None:
             hint = "Write an interval of days or shorter units, like INTERVAL '1' MINUTE."
@@ -161,6 +184,9 @@ class QueryParser(LocatedParser):
 
     def _check_window(self, given: dict[str, Any], token: Token) -> None:
         size, slide, step = (interval(given.get(slot)) for slot in ("SIZE", "SLIDE", "STEP"))
+        if given.get("ZONE") is not None and calendar(given["SIZE"]) is None:
+            hint = "Leave the zone out: an hour is the same in every zone."
+            self.refuse(token, "a window in a time zone is not of whole days", hint=hint, kind=WindowRefused)
         if size and slide and slide > size:
             hint = "HOP takes the slide first, then the size."
             self.refuse(token, "the slide of HOP is longer than its size", hint=hint, kind=WindowRefused)

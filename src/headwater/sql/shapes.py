@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlglot import exp
 
 from headwater.model.pattern import Definition, Measure, Pattern, RowsPerMatch, Skip
-from headwater.model.window import Cumulate, Hop, Session, Tumble, Window
-from headwater.sql.interval import interval
+from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
+from headwater.sql.interval import calendar, interval
 from headwater.sql.nodes import WindowFunction
 from headwater.sql.pattern import parse_step
 from headwater.sql.spelling import spell
@@ -52,6 +53,10 @@ def windows_in(select: exp.Expr) -> Iterator[WindowCall]:
 
 def _window(call: WindowFunction) -> Window:
     lengths = [length for node in call.expressions if (length := interval(node)) is not None]
+    zone, found = call.args.get("zone"), calendar(call.expressions[0])
+    if found is not None and (zone is not None or found[1] == "month"):
+        offset = interval(call.expressions[1]) if len(call.expressions) > 1 else None
+        return Calendar(*found, zone.name if zone is not None else "UTC", offset or timedelta())
     match call.args["kind"]:
         case "TUMBLE":
             return Tumble(*lengths)
