@@ -91,9 +91,9 @@ def test_the_expected_rows_are_what_duckdb_says(flow: str) -> None:
     assert sorted(spelled_lines(expected_rows(FLOWS / flow)).splitlines()) == sorted(written.splitlines())
 
 
-def test_every_flow_has_its_files_and_one_view() -> None:
+def test_every_flow_has_its_files_and_a_view() -> None:
     for name in NAMES:
         files = {path.name for path in (FLOWS / name).iterdir()}
         assert {"project.sql", "input.jsonl", "expected.jsonl"} <= files, name
         with testing.scenario(FLOWS / name) as found:
-            assert len(found.views) == 1, name
+            assert found.views, name

@@ -247,17 +247,8 @@ def test_an_empty_log_gives_an_empty_view_with_the_right_columns(home: Path) -> 
         assert project.verify("v").identical
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT code, rate FROM rates",
-        "SELECT shop, n FROM per_shop WHERE n > 1; CREATE MATERIALIZED VIEW per_shop AS SELECT shop, window_end,"
-        " count(*) AS n FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end",
-    ],
-    ids=["a table", "another view"],
-)
-def test_what_cannot_be_executed_yet_is_refused_by_name(home: Path, query: str) -> None:
-    with hw.open(make(home / "project", f"CREATE MATERIALIZED VIEW v AS {query}")) as project:
+def test_what_cannot_be_executed_yet_is_refused_by_name(home: Path) -> None:
+    with hw.open(make(home / "project", "CREATE MATERIALIZED VIEW v AS SELECT code, rate FROM rates")) as project:
         (done,) = project.catch_up("v")
         assert done.error is not None
         assert done.error.code() == "not-supported-yet"

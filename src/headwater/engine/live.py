@@ -181,12 +181,14 @@ def _needs_watermark(planned: PlannedView) -> bool:
 def _is_bare(planned: PlannedView) -> bool:
     """Whether no barrier is needed behind the scan: there is no watermark, or nothing that could get below it.
 
-    Admission can't: it reads the stamp. It also keeps tick rows out, for they have no time. Spark's sessions ask by
-    themselves whether a row has a time.
+    Admission can't: it reads the stamp. It also keeps tick rows out, for they have no event time, though they have a time
+    of arrival. Spark's sessions ask by themselves whether a row has a time.
     """
     if len(planned.scans) > 1:
         return False
-    return not _needs_watermark(planned) or all(_stays_up(stage) for stage in planned.stages)
+    if not _needs_watermark(planned):
+        return True
+    return pace_of(planned).stamp == "_watermark" and all(_stays_up(stage) for stage in planned.stages)
 
 
 def _stays_up(stage: Stage) -> bool:

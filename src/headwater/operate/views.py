@@ -99,12 +99,13 @@ class Views:
         return [done[planned.name] for planned in kept]
 
     def _chosen(self, names: Iterable[str] | None) -> list[PlannedView]:
-        """The named views and those that they read, in the order of declaration; all if none is named."""
+        """The named views as they are named, behind those that they read; all, as declared, if none is named."""
         if not names:
             return self._declared()
-        named = {self._plan.view(name).name for name in names}
-        upstream = {found for name in named for found in self._plan.graph.upstream(name)}
-        return [planned for planned in self._declared() if planned.name in named | upstream]
+        named = list({planned.name: planned for planned in map(self._plan.view, names)}.values())
+        upstream = {found for planned in named for found in self._plan.graph.upstream(planned.name)}
+        read = [planned for planned in self._declared() if planned.name in upstream and planned not in named]
+        return [*read, *named]
 
     def _levels(self, views: list[PlannedView]) -> Iterator[list[PlannedView]]:
         """The views in groups, each behind those that it reads."""
