@@ -1,8 +1,8 @@
 """Random queries over random rows, compared with DuckDB: window functions, grouping sets, subqueries.
 
 One example is a log and a dozen queries, each a view. All of them are computed in batch, by one Spark job; in every
-third example one of them is settled commit by commit too, and must have the rows of batch. No row is late: what lateness
-does is told elsewhere.
+third example one of them is settled commit by commit too, and must have the rows of batch. No row is late: what
+lateness does is told elsewhere.
 
 A query is one text for both: where they differ, it has fields. `{rows}` are the rows and `{windows}` the rows in their
 windows; `{tie}` is what the order of the log decides, which DuckDB must be told.
