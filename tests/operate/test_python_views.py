@@ -111,6 +111,11 @@ def without_time(sales):
     return sales.withColumn("at", F.when(F.col("n") < 3, F.col("at")))
 
 
+@hw.view(columns={"n": "BIGINT", "at": "TIMESTAMP"}, key="n", horizon="1 minute")
+def of_one_key(sales):
+    return sales.select((F.col("n") % 2).alias("n"), "at")
+
+
 @declared
 def on_a_row(sales):
     return sales.withColumn("n", F.expr("100 DIV (n - 3)"))
@@ -143,6 +148,7 @@ SAID = {
         'view "without_time" stopped at row 0 of commit 2 of "sales"',
         'function "without_time" returned NULL in the column "at"',
     ),
+    "of_one_key": ('view "of_one_key" has 2 rows of one key', "They have n = 1, and a store keeps one row of a key."),
     "on_a_row": ('view "on_a_row" stopped at row 0 of commit 2 of "sales"', '{"id":"3","n":3,'),
 }
 

@@ -2,7 +2,7 @@
 
 Nothing is computed while the function runs: it describes a query, which becomes part of the view's own. What it
 describes is held against what the view declares: its columns and their types, and that its rows follow from the inputs
-(`engine.purity`). A NULL where a value is needed is found when the query is computed.
+(`engine.purity`). A NULL where a value is needed, and a key that comes twice, are found when the query is computed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -20,6 +22,7 @@ from headwater.engine.frames import Input, given
 from headwater.engine.purity import impurity_of
 from headwater.errors import FunctionFailed, HeadwaterError
 from headwater.model import spell_type
+from headwater.plan import PlannedView
 from headwater.plan.stages import Apply, Field
 
 _GROUP = "spark.jobGroup.id"
@@ -41,6 +44,26 @@ def applied(stage: Apply, inputs: Sequence[Input]) -> DataFrame:
             "Let every row follow from the rows of the inputs: use their times, and aggregates that have no order.",
         )
     return returned.select(*(_guarded(stage, field) for field in stage.columns))
+
+
+def check_key(planned: PlannedView, rows: pa.Table) -> None:
+    """Refuse rows of a Python view that its declared key doesn't tell apart: in a store one would replace the other."""
+    key = list(planned.key.columns)
+    if not isinstance(planned.root, Apply) or planned.key.kind != "declared" or not key:
+        return
+    counted = rows.select(key).group_by(key).aggregate([([], "count_all")])
+    repeated = counted.filter(pc.greater(counted["count_all"], 1))
+    if repeated.num_rows:
+        first = repeated.slice(0, 1).to_pylist()[0]
+        told = ", ".join(f"{name} = {first[name]!r}" for name in key)
+        raise FunctionFailed(
+            f'view "{planned.name}" has {first["count_all"]} rows of one key',
+            detail=f"They have {told}, and a store keeps one row of a key. Nothing of them was written.",
+            hint="Let the function return one row for each, or name more columns in key.",
+            origin=planned.view.origin,
+            view=planned.name,
+            function=planned.root.function,
+        )
 
 
 def _through(inputs: Sequence[Input]) -> list[DataFrame]:

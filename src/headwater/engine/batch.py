@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from headwater.engine.apply import check_key
 from headwater.engine.join import FINAL
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
@@ -39,14 +40,18 @@ class BatchView:
 
     def rows(self, spark: SparkSession) -> pa.Table:
         """The rows that the view has once it has read these commits: all, or those that are final."""
-        return as_arrow(self.frame(self.lowering(spark)), output_schema(self.planned))
+        return self._collected(self.frame(self.lowering(spark)))
 
     def counted(self, spark: SparkSession) -> tuple[pa.Table, dict[str, int]]:
         """The rows, and what became of every row that was read."""
         tally = Tally()
         frame = self.frame(self.lowering(spark, tally))
+        return self._collected(frame), tally.ledger(observed(frame._jdf.queryExecution()))
+
+    def _collected(self, frame: DataFrame) -> pa.Table:
         rows = as_arrow(frame, output_schema(self.planned))
-        return rows, tally.ledger(observed(frame._jdf.queryExecution()))
+        check_key(self.planned, rows)
+        return rows
 
     def late(self, spark: SparkSession) -> pa.Table:
         """The rows that came too late, once per window they were late for, with how late they were.

@@ -25,6 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.engine.apply import check_key
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
 from headwater.engine.failure import failure_of
@@ -99,6 +100,7 @@ class SettleView:
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
         shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
         still_open = still_open.cast(schema)
+        check_key(self.planned, shown)
         if self.planned.emit is Emit.CHANGES:
             upserts, deletes = difference(before if before is not None else schema.empty_table(), shown, self.key)
             self._keep(number, still_open)
