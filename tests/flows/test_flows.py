@@ -67,7 +67,7 @@ def runs(request: pytest.FixtureRequest, spark: object) -> Iterator[dict[str, Fu
 
 
 def chosen() -> list[tuple[str, str]]:
-    """What is executed: with FLOWS=all everything; else of each flow a crash, of every second one of the others in turn.
+    """What is executed: with FLOWS=all everything; else of each flow a crash, of every second another in turn.
 
     After the crash `verify` compares with batch.
     """
