@@ -74,6 +74,7 @@ _NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__ke
 _MILLISECOND = timedelta(milliseconds=1)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """No event has a time before it."""
+_TOO_LONG = "a session is longer than the horizon that the view states"
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
 
@@ -368,6 +369,11 @@ class Lowering:
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
         frame = barrier(frame, "sessions", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
+        if (
+            self.settled and self.horizon is not None
+        ):  # a slice may not have all of it: no number is better than a wrong one
+            longest, too_long = later(start, self.horizon), F.raise_error(F.lit(_TOO_LONG)).cast("timestamp")
+            end = F.when(end > longest, too_long).otherwise(end)
         bounds = {
             Role.WINDOW_START: start,
             Role.WINDOW_END: end,

@@ -1,0 +1,37 @@
+"""What stages become, where nothing else shows it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from headwater.errors import ViewFailed
+from headwater.testing import scenario
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SESSIONS = """
+CREATE STREAM clicks (visitor STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at - INTERVAL '1' SECOND);
+CREATE MATERIALIZED VIEW visits WITH (emit = 'changes', horizon = '20 seconds') AS
+SELECT visitor, window_start, window_end, count(*) AS n
+FROM SESSION(TABLE clicks PARTITION BY visitor, DESCRIPTOR(at), INTERVAL '5' SECOND)
+GROUP BY visitor, window_start, window_end;
+"""
+
+
+def clicks(*seconds: int) -> list[dict[str, str]]:
+    return [{"visitor": "x", "at": (START + timedelta(seconds=second)).isoformat()} for second in seconds]
+
+
+@pytest.mark.parametrize("per_batch", [1, None])
+def test_a_session_longer_than_the_stated_horizon_stops_its_view(spark: object, per_batch: int | None) -> None:
+    assert spark
+    with scenario(SESSIONS) as found:
+        found.append("clicks", clicks(1, 4, 8, 12, 16), commits=[2, 3])
+        found.run(per_batch=per_batch)
+        row = {"visitor": "x", "window_start": "2026-01-01T00:00:01Z", "window_end": "2026-01-01T00:00:21Z", "n": 5}
+        found.expect("visits", [row])
+        found.append("clicks", clicks(20, 24), commits=[1, 1])
+        with pytest.raises(ViewFailed, match="a session is longer than the horizon that the view states"):
+            found.run(per_batch=per_batch)
+        found.expect("visits", [row])
