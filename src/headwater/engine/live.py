@@ -181,8 +181,8 @@ def _needs_watermark(planned: PlannedView) -> bool:
 def _is_bare(planned: PlannedView) -> bool:
     """Whether no barrier is needed behind the scan: there is no watermark, or nothing that could get below it.
 
-    Admission can't: it reads the stamp. It also keeps tick rows out, for they have no event time, though they have a time
-    of arrival. Spark's sessions ask by themselves whether a row has a time.
+    Admission can't: it reads the stamp. It also keeps tick rows out, for they have no event time, though they have a
+    time of arrival. Spark's sessions ask by themselves whether a row has a time.
     """
     if len(planned.scans) > 1:
         return False
