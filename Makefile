@@ -5,7 +5,7 @@
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_SEED
 # make flows     every flow in every execution; `make test` takes of each a crash, batch and one other in turn
-# make bench     the log and the store against their peers, as in docs/benchmarks.md, and what sketches guess
+# make bench     the log, the store, live and batch views against their peers, and what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
@@ -72,6 +72,10 @@ bench: setup
 	@$(VENV)/bin/python bench/log.py
 	$(call say,bench: store)
 	@$(VENV)/bin/python bench/store.py
+	$(call say,bench: live)
+	@$(VENV)/bin/python -m bench.live
+	$(call say,bench: replay)
+	@$(VENV)/bin/python -m bench.replay
 	$(call say,bench: sketches)
 	@$(VENV)/bin/python bench/sketches.py
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headwater.declare.function import function
     from headwater.declare.topic import stream, table
     from headwater.declare.view import view
-    from headwater.engine.frames import cumulate, hop, session, tumble
+    from headwater.engine.inputs import cumulate, hop, session, tumble
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
@@ -32,7 +32,7 @@ __all__ = [
 
 _HOMES = {
     "declare": ("function", "stream", "table", "view"),
-    "engine.frames": ("cumulate", "hop", "session", "tumble"),
+    "engine.inputs": ("cumulate", "hop", "session", "tumble"),
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from headwater.errors import (
     VersionRefused,
 )
 from headwater.model import INSTANT, Column, Emit
-from headwater.store import Batch, Store, Target, changes_schema
+from headwater.store import Batch, Span, Store, Target, changes_schema
 from tests.store.conftest import Wall
 from tests.store.targets import ADDED, FINAL, SPEND, START, Row, batch, position, rows_of, version
 
@@ -429,3 +430,24 @@ def _folded(store: Store, number: int) -> set[Row]:
             if after:
                 table[key] = after
     return {(row["card"], row["minute"], None if row["spent"] is None else str(row["spent"])) for row in table.values()}
+
+
+def test_a_span_holds_what_is_later_than_one_instant_and_not_later_than_another(store: Store) -> None:
+    at = [START + timedelta(milliseconds=500 * number, microseconds=number) for number in range(5)]
+    timed = Target("timed", 1, (Column("n", pa.int64()), Column("at", INSTANT)), ("n",), Emit.CHANGES)
+    rows = pa.table({"n": [4, 1, 3, 0, 2, 9], "at": [at[4], at[1], at[3], at[0], at[2], None]}, schema=timed.schema)
+    none = timed.schema.empty_table().select(["n"])
+    store.apply(timed, store.open(timed, "plan"), Batch(rows, none, position(0)))
+    for _ in range(2):
+        store.index("timed", 1, "at")  # once more changes nothing
+        found = store.read("timed", 1, Span("at", at[1], at[3]))
+        assert sorted(found["n"].to_pylist()) == [2, 3]
+        assert sorted(store.read("timed", 1, Span("at", None, at[1]))["n"].to_pylist()) == [0, 1]
+        assert store.read("timed", 1, Span("at", at[4], at[4])).num_rows == 0
+    assert found.schema == timed.schema
+    assert store.open(timed, "plan") == 2, "an index is no alteration"
+
+
+def test_an_index_of_a_version_that_is_not_there_is_refused(store: Store) -> None:
+    with pytest.raises(UnknownVersion):
+        store.index("spend", 7, "minute")

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headwater.engine.frames import Input, given
+from headwater.engine.inputs import Input, given
 from headwater.engine.purity import impurity_of
 from headwater.errors import FunctionFailed, HeadwaterError
 from headwater.model import spell_type

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from headwater.engine.aggregate import stable
 from headwater.engine.apply import applied
 from headwater.engine.expand import expanded
-from headwater.engine.frames import Input
+from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
