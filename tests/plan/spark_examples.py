@@ -19,8 +19,8 @@ class Example(NamedTuple):
 
 
 def function_names(spark: SparkSession) -> set[str]:
-    """The names that SHOW FUNCTIONS gives."""
-    return {row[0] for row in spark.sql("SHOW FUNCTIONS").collect()}
+    """The names that SHOW SYSTEM FUNCTIONS gives."""
+    return {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
 
 
 def examples(spark: SparkSession) -> list[Example]:
