@@ -124,7 +124,7 @@ def declared(name: str, grace: int) -> str:
     return f"CREATE MATERIALIZED VIEW {name} WITH (grace = '{grace} seconds'{emit}) AS {VIEWS[name]};\n"
 
 
-@settings(max_examples=max(6, (settings.default.max_examples - 100) // 10), suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(4, (settings.default.max_examples - 100) // 10), suppress_health_check=list(HealthCheck))
 @given(
     names=st.lists(st.sampled_from(sorted(VIEWS)), min_size=CASES, max_size=CASES, unique=True),
     grace=st.sampled_from([0, 0, 2, 7]),

@@ -67,14 +67,14 @@ def runs(request: pytest.FixtureRequest, spark: object) -> Iterator[dict[str, Fu
 
 
 def chosen() -> list[tuple[str, str]]:
-    """What is executed: with FLOWS=all everything; else of each flow a crash, of every third another in turn.
+    """What is executed: with FLOWS=all everything; else of each flow a crash, of every sixth another in turn.
 
     After the crash `verify` compares with batch.
     """
     if os.environ.get("FLOWS") == "all":
         return [(flow, execution) for flow in NAMES for execution in EXECUTIONS]
     first, *others = EXECUTIONS
-    in_turn = [(flow, others[number // 3 % len(others)]) for number, flow in enumerate(NAMES) if number % 3 == 0]
+    in_turn = [(flow, others[number // 6 % len(others)]) for number, flow in enumerate(NAMES) if number % 6 == 0]
     return sorted([*((flow, first) for flow in NAMES), *in_turn], key=lambda pair: NAMES.index(pair[0]))
 
 
