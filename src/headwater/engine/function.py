@@ -18,12 +18,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.engine.digits import rounded
 from headwater.errors import FunctionFailed
 from headwater.model import Function, PythonBody, spell_type
 
 SAMPLE = 8
 """How many rows of a task are computed twice."""
-DIGITS = 9
 """To how many significant digits floating-point values have to be equal, as `verify` has it."""
 _LONGEST_SHOWN = 200
 
@@ -100,7 +100,7 @@ class Called:
         again = self._values([array.take(pa.array(chosen)) for array in given])
         for at, value in zip(chosen, again, strict=True):
             first, second = values[at].as_py(), value.as_py()
-            if _rounded(first) != _rounded(second):
+            if rounded(first) != rounded(second):
                 raise FunctionFailed(
                     f'function "{self.name}" is not deterministic',
                     detail=f"It gave {_shown(first)} and then {_shown(second)} for {self._row(given, at)}.",
@@ -161,14 +161,3 @@ def _place(cause: Exception) -> str | None:
     frames = traceback.extract_tb(cause.__traceback__)[1:]
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None
-
-
-def _rounded(value: Any) -> Any:
-    """A value that can be compared: NaN with itself, and floating-point values to so many digits."""
-    if isinstance(value, float):
-        return f"{value:.{DIGITS}g}"
-    if isinstance(value, dict):
-        return {str(key): _rounded(found) for key, found in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(found) for found in value]
-    return value

@@ -1,7 +1,7 @@
 """Verification: what a store holds against what the log says, row for row.
 
 Everything is compared exactly but floating-point values, whose last digits may depend on the order of additions: they
-are compared to `DIGITS` significant digits. Values that derive from a sketch are compared within its bound
+are compared to nine significant digits. Values that derive from a sketch are compared within its bound
 (`plan.approximate`): the rows are told apart by the other columns first.
 """
 
@@ -17,9 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.engine.digits import rounded
 from headwater.plan.approximate import Tolerances
-
-DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -124,14 +123,4 @@ class _Encoder(json.JSONEncoder):
     """JSON with floating-point values to so many digits."""
 
     def encode(self, value: Any) -> str:
-        return super().encode(_rounded(value))
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return f"{value:.{DIGITS}g}"
-    if isinstance(value, dict):
-        return {str(key): _rounded(found) for key, found in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(found) for found in value]
-    return value
+        return super().encode(rounded(value))
