@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.engine.checkpoint import Checkpoint
-from headwater.errors import UnknownView, ViewBusy
+from headwater.errors import UnknownView, ViewBusy, ViewInterrupted
 from headwater.log import TopicLog, folder_of
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
@@ -131,6 +131,8 @@ class Versions:
         """
         checkpoint = self.checkpoint(version.target.version)
         if replaced := self._replaced(checkpoint):
+            if self.logs[replaced].watermark < position.watermark:
+                raise self._unpublished(replaced)
             return REPLACED.format(replaced)
         if self.planned.execution.kind == "settle":
             return None if checkpoint.folder.is_dir() else GONE
@@ -149,6 +151,15 @@ class Versions:
         """A view whose derived topic isn't the one that was read: its commits may have other numbers."""
         known, derived = checkpoint.inputs(), {scan.relation for scan in self.planned.scans if scan.kind == "view"}
         return next((name for name in sorted(derived & set(known)) if self.logs[name].identity != known[name]), None)
+
+    def _unpublished(self, view: str) -> ViewInterrupted:
+        return ViewInterrupted(
+            f'view "{self.planned.name}" waits for view "{view}"',
+            detail=f"The derived topic of {view} was made anew, and is behind what was read of the one before. "
+            "The rows are as they were.",
+            hint=f"Bring view {view} up to date, then run `headwater catch-up` again.",
+            view=self.planned.name,
+        )
 
     def begin(self, number: int) -> None:
         """Note which logs a version reads, as far as they are there."""
