@@ -967,6 +967,53 @@ def test_the_execution_follows_from_the_shape(query: str, options: str, kind: st
     assert execution.emit_why
 
 
+TUMBLED = "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1"
+RANKED = (
+    "SELECT window_end, id, row_number() OVER (PARTITION BY window_end ORDER BY amount) AS place "
+    "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted", "why"),
+    [
+        (TUMBLED, "live", "Spark's streaming keeps its aggregate"),
+        (TUMBLED, "settle", "as declared"),
+        (TUMBLED, "batch", "as declared"),
+        (RANKED, "settle", "as declared"),
+        (RANKED, "batch", "as declared"),
+    ],
+)
+def test_the_author_may_choose_the_execution(query: str, wanted: str, why: str) -> None:
+    execution = view(query, f"WITH (execution = '{wanted}')").execution
+    assert (execution.kind, execution.why) == (wanted, why)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "detail", "hint"),
+    [
+        (RANKED, "execution = 'live'", "Spark's streaming has no OVER windows.",
+         "Write execution = 'settle' or 'batch', or leave it out."),
+        ("SELECT id FROM orders", "execution = 'settle'",
+         "Every row is computed from one row, so that there is nothing to wait for.",
+         "Write execution = 'live', or leave it out."),
+        ("SELECT customer, window_start, window_end, count(*) AS n FROM "
+         "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
+         "execution = 'batch'", "Nothing says how far back an input can matter.",
+         "Write execution = 'live', or leave it out."),
+        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at",
+         "execution = 'settle'",
+         "Its pairs are written as soon as both rows are there, and to settle them would keep them back.",
+         "Write execution = 'live', or leave it out."),
+    ],
+)  # fmt: skip
+def test_an_execution_that_is_not_legal_is_refused_with_the_reason(
+    query: str, options: str, detail: str, hint: str
+) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v WITH ({options}) AS {query}").errors
+    assert (type(finding), finding.detail, finding.hint) == (OptionRefused, detail, hint)
+
+
 @pytest.mark.parametrize(
     ("query", "horizon"),
     [

@@ -96,7 +96,7 @@ class BatchView:
             first = 1 + (self.after or {}).get(stage.relation, -1)
             return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
 
-        settled = self.planned.execution.kind == "settle"
+        settled = self.planned.is_settled
         return Lowering(scan, self.planned.view.grace, False, settled, self.planned.sight, tally)
 
     def _late(self, late: Late) -> DataFrame:

@@ -41,9 +41,11 @@ class Kept:
 
 def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
     """What the operators of a view keep; nothing, if every row is on its own."""
-    if planned.execution.kind == "settle":
-        back = spell_duration(planned.horizon) if planned.horizon is not None else "all the way"
-        return (Kept("settle", f"its position in the store; each step reads the log again, {back} back"),)
+    if planned.is_settled:
+        known = planned.horizon is not None and planned.execution.kind == "settle"
+        back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"
+        kept = f"its position in the store; each step reads the log again, {back} back"
+        return (Kept(planned.execution.kind, kept),)
     grace = planned.view.grace
     found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
     if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
@@ -130,7 +132,7 @@ def physical_plan(spark: Any, planned: PlannedView, logs: Mapping[str, TopicLog]
     from headwater.engine.batch import BatchView
     from headwater.engine.live import LiveView
 
-    if planned.execution.kind == "settle":
+    if planned.is_settled:
         view = BatchView(planned, logs, dict.fromkeys(logs, 0))
         frame = view.frame(view.lowering(spark))
     else:

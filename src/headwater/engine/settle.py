@@ -119,7 +119,8 @@ class SettleView:
         pace = pace_of(self.planned)
         horizon = self.planned.horizon or timedelta()
         settled_at = begin.watermark - pace.settles if begin else None
-        since = settled_at - 2 * horizon - _MARGIN if settled_at else None
+        is_sliced = settled_at is not None and self.planned.execution.kind == "settle"
+        since = settled_at - 2 * horizon - _MARGIN if settled_at is not None and is_sliced else None
 
         def scan(stage: Scan) -> DataFrame:
             after = begin.commits[stage.relation] if begin else 0

@@ -179,7 +179,7 @@ class Run:
 
         self.report(Reading(self.planned.name, {}, heads, self.rows))
         checkpoint = self.versions.checkpoint(target.version)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             self._settle(target, checkpoint.folder, deliver, derived)
         else:
             view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
@@ -223,7 +223,7 @@ class Run:
         What a batch closes was decided by the watermark that the one before it left behind.
         """
         before = dict.fromkeys(self.logs, 0)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             position = self.store.position(self.planned.name, chosen.number)
             return dict(position.commits) if position else before, self._heads()
         checkpoint = self.versions.checkpoint(chosen.number)

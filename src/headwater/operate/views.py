@@ -271,7 +271,7 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
         reason = f'It reads the table "{read.relation}"; only streams and views can be read yet.'
     elif not planned.execution.settles:
         reason = "Its rows have no end in time."
-    elif planned.execution.kind == "settle" and planned.horizon is None:
+    elif planned.is_settled and planned.horizon is None:
         reason = "Nothing says how far back an input can matter."
     else:
         return None

@@ -1,8 +1,9 @@
 """Executions: how a view can be kept up to date, and what it can emit.
 
 *live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
-of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark.
-*inline* is a view without a store, whose stages are taken in by whoever reads it.
+of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
+a slice of event time. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
+view without a store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
 changes of sessions and outer joins, so that these are emitted when final, unless they can be settled.
@@ -44,13 +45,53 @@ def execution(view: model.View, root: Stage) -> Execution:
         return Execution(
             "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
         )
-    obstacle = next(_obstacles(root), None)
-    append_only = next(_append_only(root), None)
-    if obstacle is None and append_only and view.emit is Emit.CHANGES:
-        obstacle = f"Spark's streaming keeps no changes of {append_only}"
+    obstacle = _not_live(view, root)
+    if view.execution in ("settle", "batch"):
+        return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
-    return Execution("live", _why_live(root), *_live_emit(view, root, append_only), span, settles(root))
+    emitted = _live_emit(view, root, next(_append_only(root), None))
+    return Execution("live", _why_live(root), *emitted, span, settles(root))
+
+
+def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]:
+    """The ways in which a view can be kept up to date; all of them give the same rows."""
+    live: tuple[model.ViewExecution, ...] = () if _not_live(view, root) else ("live",)
+    settled: tuple[model.ViewExecution, ...] = () if _not_settled(view, root) else ("settle", "batch")
+    return live + settled
+
+
+def refused_execution(view: model.View, root: Stage) -> str | None:
+    """Why a view can't be kept in the way that it asks for; None if it can."""
+    if view.execution is None:
+        return None
+    reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root)
+    return f"{reason[0].upper()}{reason[1:]}." if reason else None
+
+
+def _not_live(view: model.View, root: Stage) -> str | None:
+    append_only = next(_append_only(root), None)
+    obstacle = next(_obstacles(root), None)
+    if obstacle is None and append_only and view.emit is Emit.CHANGES:
+        return f"Spark's streaming keeps no changes of {append_only}"
+    return obstacle
+
+
+def _not_settled(view: model.View, root: Stage) -> str | None:
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+        return "every row is computed from one row, so that there is nothing to wait for"
+    if _not_live(view, root) is None and _gives_pairs(root):
+        return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
+    return "nothing says how far back an input can matter" if _horizon(view, root) is None else None
+
+
+def _gives_pairs(root: Stage) -> bool:
+    kinds = {type(stage) for stage in root.walk()}
+    return Join in kinds and Aggregate not in kinds
+
+
+def _is_once(stage: Stage) -> bool:
+    return isinstance(stage, Deduplicate) and is_by_identity(stage)
 
 
 def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:

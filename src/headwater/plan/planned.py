@@ -13,7 +13,7 @@ from headwater.plan.graph import Graph
 from headwater.plan.stages import Ancestor, Field, Scan, Stage
 from headwater.plan.state import time_of
 
-ExecutionKind = Literal["live", "settle", "inline"]
+ExecutionKind = Literal["live", "settle", "batch", "inline"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Execution:
     """How a view is kept up to date, what it emits, and why.
 
     *live*: by Spark's streaming operators. *settle*: by a batch query per advance of the watermark over a slice of
-    event time that reaches `horizon` back. *inline*: not at all; whoever reads the view takes its stages in.
-    `horizon` is how far back an input can matter, None where nothing says so. `settles` says whether a row of the view
-    is ever final.
+    event time that reaches `horizon` back. *batch*: by the same query over the whole log. *inline*: not at all; whoever
+    reads the view takes its stages in. `horizon` is how far back an input can matter, None where nothing says so.
+    `settles` says whether a row of the view is ever final.
     """
 
     kind: ExecutionKind
@@ -93,6 +93,11 @@ class PlannedView:
     def sight(self) -> timedelta | None:
         """How far away in time a row is seen where nothing in the query says so: as the view states."""
         return self.view.horizon if self.view.horizon is not None else self.view.retention
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is kept by batch queries, over slices of the log or over the whole of it."""
+        return self.execution.kind in ("settle", "batch")
 
     @property
     def emit(self) -> model.Emit:

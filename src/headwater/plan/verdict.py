@@ -25,7 +25,7 @@ from headwater.errors import (
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
 from headwater.plan.endless import judge_endless
-from headwater.plan.execution import execution, refused_emit
+from headwater.plan.execution import execution, executions, refused_emit, refused_execution
 from headwater.plan.sets import NUMBER
 from headwater.plan.stages import (
     STATELESS,
@@ -63,6 +63,7 @@ def judge(
     _judge_tables(context, root)
     _judge_key(context, root, missing)
     _judge_emit(context, root)
+    _judge_execution(context, root)
     _judge_store(context, root, stores)
     _judge_inputs(context, root, unsettled)
 
@@ -238,6 +239,23 @@ def _judge_emit(context: Context, root: Stage) -> None:
         wanted = context.view.emit.value
         detail, hint = refused
         _report(context, EmitRefused, f"can't keep emit = '{wanted}'", context.view.origin, detail=detail, hint=hint)
+
+
+def _judge_execution(context: Context, root: Stage) -> None:
+    view = context.view
+    detail = refused_execution(view, root)
+    if detail is None:
+        return
+    others = " or ".join(f"'{kind}'" for kind in executions(view, root))
+    hint = f"Write execution = {others}, or leave it out." if others else "Leave the option out."
+    _report(
+        context,
+        OptionRefused,
+        f"can't be kept with execution = '{view.execution}'",
+        view.origin,
+        detail=detail,
+        hint=hint,
+    )
 
 
 def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:

@@ -144,6 +144,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "retention", "duration", read_duration, "how long state is kept that no window or time bound limits"
         ),
+        OptionKind(
+            "execution",
+            "'live', 'settle' or 'batch'",
+            _one_of("live", "settle", "batch"),
+            "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
+            "as the planner chooses",
+        ),
     ),
     "view": (),
 }
