@@ -27,6 +27,7 @@ from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
+from headwater.engine.panes import Needed, admitting, combine
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -38,6 +39,7 @@ from headwater.engine.stamp import (
     ROW,
     STAMP,
     TIME,
+    WINDOWS,
     barrier,
     events,
     in_time,
@@ -48,6 +50,7 @@ from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
 from headwater.plan.execution import is_stateless
+from headwater.plan.panes import Panes, by_panes
 from headwater.plan.stages import (
     Aggregate,
     Apply,
@@ -93,7 +96,7 @@ class Lowering:
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
-    that nobody need run.
+    that nobody need run. Windows that overlap are combined from panes where it is said which of them are needed.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -103,6 +106,7 @@ class Lowering:
     horizon: timedelta | None = None
     tally: Tally | None = None
     bare: bool = False
+    panes: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -192,7 +196,8 @@ class Lowering:
         rows = replace(self.lower(stage.input), assigned=True)
         if not has_one(window):
             assert isinstance(window, Hop | Cumulate)
-            return self._spread(rows, stage, Spread.of(at, window))
+            spread = Spread.of(at, window)
+            return self._pane(rows, stage, spread) if isinstance(stage, Panes) else self._spread(rows, stage, spread)
         return self._admit(rows.then(_bounded(rows.frame, stage.input, window_of(at, window))), stage, F.col(END))
 
     def _spread(self, rows: Rows, stage: Assign, spread: Spread) -> Rows:
@@ -204,6 +209,13 @@ class Lowering:
         frame = frame if isinstance(spread.first, int) else frame.where(number >= spread.first)
         frame = _bounded(frame.withColumn(LAST, number == spread.last), stage.input, spread.window(number))
         return self._admit(rows.then(frame), stage, F.col(END))
+
+    def _pane(self, rows: Rows, stage: Panes, spread: Spread) -> Rows:
+        """A row in several windows that stays one; the bounds that it is given are those of the last."""
+        if self.tally is not None and rows.passed:
+            rows = self.tally.spread(rows, spread.count)
+        frame = admitting(rows.frame, spread, self.grace)
+        return rows.then(_bounded(frame, stage.input, spread.window(F.lit(spread.last))))
 
     def _admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:
         """The rows that are in time for their end; behind an operator that keeps state all are."""
@@ -329,6 +341,10 @@ class Lowering:
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
+        if self.panes is not None and (paned := by_panes(stage)) is not None:
+            rows, window = self._enter(self.lower(paned.input), paned.input, F.col(END)), stage.window
+            assert isinstance(window, Hop | Cumulate)
+            return Rows(_finished(stage, combine(paned, rows.frame, window, self.panes), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
@@ -389,7 +405,7 @@ class Lowering:
     def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST, NEW) if name in rows.frame.columns]
+        extra = [name for name in (*unique, LAST, WINDOWS, NEW) if name in rows.frame.columns]
         places = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
         chosen = shown.select(*_columns(stage), *_position(shown), *extra, *places, mark(marked, MARK))
