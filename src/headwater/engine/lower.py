@@ -27,7 +27,7 @@ from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
-from headwater.engine.panes import Needed, admitting, combine
+from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -342,13 +342,17 @@ class Lowering:
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
         if self.panes is not None and (paned := by_panes(stage)) is not None:
-            rows, window = self._enter(self.lower(paned.input), paned.input, F.col(END)), stage.window
-            assert isinstance(window, Hop | Cumulate)
-            return Rows(_finished(stage, combine(paned, rows.frame, window, self.panes), F.col(MARK)))
+            assert isinstance(stage.window, Hop | Cumulate)
+            panes = self.panes.given if self.panes.given is not None else self.gather(paned)
+            return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
         return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
+
+    def gather(self, stage: Aggregate) -> DataFrame:
+        """The panes of an aggregate, from the rows of the log."""
+        return panes_of(stage, self._enter(self.lower(stage.input), stage.input, F.col(END)).frame)
 
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
         """The rows of a stage as they enter an operator with these keys, one of which says when a group ends."""
