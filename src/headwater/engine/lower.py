@@ -67,6 +67,7 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
+from headwater.plan.stages import Late as LateStage
 from headwater.plan.state import ends, is_by_identity
 
 KEEP = "__keep"
@@ -93,7 +94,7 @@ class Lowering:
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
-    that nobody need run.
+    that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -103,6 +104,7 @@ class Lowering:
     horizon: timedelta | None = None
     tally: Tally | None = None
     bare: bool = False
+    turned_away: bool = False
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -131,6 +133,8 @@ class Lowering:
                 return self._expand(stage)
             case Assign():
                 return self._assign(stage)
+            case LateStage():
+                return self._turned_away(stage)
             case Union():
                 return self._union(stage)
             case Deduplicate() if self.settled and stage.order and not is_by_identity(stage):
@@ -186,10 +190,28 @@ class Lowering:
             rows.then(expanded(rows.frame, stage, _columns(stage.input), _carried(rows.frame))), "expanded"
         )
 
+    def _turned_away(self, stage: LateStage) -> Rows:
+        """The rows that another view doesn't admit, by its own grace; they happen when they came."""
+        below = stage.input
+        apart = replace(self, grace=stage.grace, tally=None, turned_away=True)
+        if isinstance(below, Assign):
+            rows = self.lower(below.input)
+            late = apart._assigned(Rows(rows.frame), below).frame
+        else:
+            rows = self.lower(below)
+            late = apart._admit(Rows(rows.frame), below, F.col(f"`{stage.time}`")).frame
+        came_at = {found.name: F.col(STAMP) for found in stage.with_role(Role.EVENT_TIME)}
+        shown = [came_at.get(found.name, F.col(f"`{found.name}`")).alias(found.name) for found in stage.columns]
+        carried = [F.col(name) for name in (STAMP, COMMIT, ROW, TIME, NEW) if name in late.columns]
+        once = not isinstance(below, Assign) or has_one(below.window)
+        return self._count(rows.then(late.select(*shown, *carried)), "filtered" if once else "expanded", by_filter=once)
+
     def _assign(self, stage: Assign) -> Rows:
         """Each row once per window that admits it."""
+        return self._assigned(replace(self.lower(stage.input), assigned=True), stage)
+
+    def _assigned(self, rows: Rows, stage: Assign) -> Rows:
         at, window = later(F.col(f"`{stage.time}`"), stage.shift), stage.window
-        rows = replace(self.lower(stage.input), assigned=True)
         if not has_one(window):
             assert isinstance(window, Hop | Cumulate)
             return self._spread(rows, stage, Spread.of(at, window))
@@ -210,6 +232,8 @@ class Lowering:
         if STAMP not in rows.frame.columns:
             return rows.then(rows.frame.where(end.isNotNull()))
         admitted = in_time(end, self.grace)
+        if self.turned_away:
+            return rows.then(rows.frame.where(~admitted))
         self._set_aside(stage, rows.frame.where(~admitted).withColumn(END, end))
         return rows.then(rows.frame.where(admitted))
 

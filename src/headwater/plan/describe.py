@@ -16,6 +16,7 @@ from headwater.plan.stages import (
     Expression,
     Filter,
     Join,
+    Late,
     Over,
     Project,
     Scan,
@@ -98,6 +99,12 @@ def _(stage: Expand) -> str:
 @line.register
 def _(stage: Assign) -> str:
     return f"Assign {spell_window(stage.window)} over {stage.time}"
+
+
+@line.register
+def _(stage: Late) -> str:
+    grace = f" and a grace of {model.spell_duration(stage.grace)}" if stage.grace else ""
+    return f"Late for {stage.time or 'the window'}{grace}"
 
 
 @line.register

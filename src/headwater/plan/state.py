@@ -25,6 +25,7 @@ from headwater.plan.stages import (
     Expression,
     Field,
     Join,
+    Late,
     Over,
     OverCall,
     Role,
@@ -150,6 +151,8 @@ def unbounded(root: Stage) -> Iterator[Stage]:
 
 def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
     """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without."""
+    if isinstance(root, Late):  # a row is late by itself
+        return _NONE
     own = reach(root)
     own = stated if own is None else own
     below = [horizon(stage, stated) for stage in root.inputs]
@@ -161,6 +164,8 @@ def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
 
 def known_reach(root: Stage) -> timedelta:
     """The horizon as far as it is known: what a stated one must not be shorter than."""
+    if isinstance(root, Late):
+        return _NONE
     own = reach(root) or _NONE
     if isinstance(root, Over):
         own = max((reach_of(call, root.input) or _NONE for call in root.functions), default=_NONE)

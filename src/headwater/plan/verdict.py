@@ -36,6 +36,7 @@ from headwater.plan.stages import (
     Expand,
     Filter,
     Join,
+    Late,
     Over,
     Project,
     Scan,
@@ -159,7 +160,7 @@ def _judge_sessions(context: Context, root: Stage, grouped: bool = False) -> Non
             hint="Group by window_start, window_end and the columns of PARTITION BY.",
         )
     passes = isinstance(root, Filter | Project | Expand) and grouped
-    for below in root.inputs:
+    for below in root.inputs if not isinstance(root, Late) else ():
         _judge_sessions(context, below, isinstance(root, Aggregate) or passes)
 
 
