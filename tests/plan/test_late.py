@@ -56,6 +56,15 @@ def test_rows_without_windows_are_late_by_their_own_time_and_can_be_put_into_win
     assert found[1:] == ["Assign TUMBLE of 1 day over _watermark", "Late for at", "Scan stream orders: at"]
 
 
+def test_a_row_is_late_for_a_group_without_an_end_once_it_is_no_longer_retained() -> None:
+    found = reading(
+        "CREATE MATERIALIZED VIEW v WITH (retention = '7 days', grace = '1 hour') AS "
+        "SELECT customer, count(*) AS n FROM orders GROUP BY customer;"
+        "CREATE MATERIALIZED VIEW missed AS SELECT id FROM late(v)"
+    )
+    assert found[1:] == ["Late for at and a grace of 1 week 1 hour", "Scan stream orders: id, at"]
+
+
 def test_the_windows_that_a_row_was_late_for_are_no_windows_of_the_reader() -> None:
     plan = planned(
         f"CREATE MATERIALIZED VIEW v AS {COUNTED};"

@@ -13,7 +13,7 @@ to compare with; if it is gone, it is computed again from the log.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -120,18 +120,21 @@ class SettleView:
         horizon = self.planned.horizon or timedelta()
         settled_at = begin.watermark - pace.settles if begin else None
         is_sliced = settled_at is not None and self.planned.execution.kind == "settle"
-        since = settled_at - 2 * horizon - _MARGIN if settled_at is not None and is_sliced else None
+        since = _before(settled_at, horizon) if settled_at is not None and is_sliced else None
+        reached = pace.reached(self.logs, upto)
 
         def scan(stage: Scan) -> DataFrame:
             after = begin.commits[stage.relation] if begin else 0
             return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
 
-        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally).view(self.planned.root)
+        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        lowering = replace(lowering, retention=self.planned.retention, settled_at=reached - pace.settles)
+        rows = lowering.view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        is_open = later(F.col(FINAL), pace.settles) > F.lit(pace.reached(self.logs, upto))
+        is_open = later(F.col(FINAL), pace.settles) > F.lit(reached)
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
         return rows.select(*shown, is_open.alias(_OPEN))
 
@@ -171,3 +174,11 @@ class SettleView:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"open-{number}.arrow"
+
+
+def _before(at: datetime, horizon: timedelta) -> datetime | None:
+    """Twice the horizon before an instant; None if that is before the beginning of the calendar."""
+    try:
+        return at - 2 * horizon - _MARGIN
+    except OverflowError:
+        return None

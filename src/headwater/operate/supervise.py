@@ -130,8 +130,8 @@ class Run:
         return chosen
 
     def _work(self, chosen: Chosen) -> None:
-        key = self.planned.key.columns if self.planned.key.kind != "row" else ()
-        target = Target(self.planned.name, chosen.number, self.planned.columns, key, self.planned.emit)
+        planned = self.planned
+        target = Target(planned.name, chosen.number, planned.columns, planned.identity, planned.emit)
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
         self.versions.begin(chosen.number)

@@ -269,8 +269,6 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     read = next((scan for scan in planned.scans if scan.kind == "table"), None)
     if read is not None:
         reason = f'It reads the table "{read.relation}"; only streams and views can be read yet.'
-    elif not planned.execution.settles:
-        reason = "Its rows have no end in time."
     elif planned.is_settled and planned.horizon is None:
         reason = "Nothing says how far back an input can matter."
     else:

@@ -24,6 +24,7 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
+from headwater.plan.state import is_endless
 
 
 def describe(plan: Plan, view: str | None = None) -> str:
@@ -42,6 +43,7 @@ def describe_view(planned: PlannedView) -> str:
         ("emit", f"{execution.emit.value}: {execution.emit_why}" if execution.emit_why else ""),
         ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),
         ("horizon", horizon),
+        ("retention", _retention(planned)),
         ("grace", model.spell_duration(planned.view.grace)),
         ("columns", ", ".join(str(column) for column in planned.columns)),
     ]
@@ -50,6 +52,11 @@ def describe_view(planned: PlannedView) -> str:
     lines += ["  stages", *(f"    {line}" for line in _tree(planned.root))]
     lines += ["  lineage", *(f"    {line}" for line in _lineage(planned))]
     return "\n".join(lines)
+
+
+def _retention(planned: PlannedView) -> str:
+    endless = any(is_endless(stage) for stage in planned.stages)
+    return model.spell_duration(planned.retention) if endless and planned.retention is not None else ""
 
 
 def _lineage(planned: PlannedView) -> Iterable[str]:

@@ -9,6 +9,7 @@ of the stream, and in it nothing is late.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from headwater import model
 from headwater.plan.prune import WINDOW_COLUMNS
@@ -26,6 +27,7 @@ from headwater.plan.stages import (
     Stage,
     Unary,
 )
+from headwater.plan.state import is_endless
 
 CAME_AT = "_watermark"
 """The column that says when a late row came."""
@@ -46,11 +48,12 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
         return "It admits the rows of several inputs, each in its own way."
     if scans[0].kind != "stream":
         return f'It reads the {scans[0].kind} "{scans[0].relation}", in which nothing is late.'
-    return _turned_away(view, gate.input)
+    return _turned_away(view, gate)
 
 
-def _turned_away(view: model.View, below: Stage) -> Late | str:
-    """The late rows of the stage whose rows come to the view's first operator that keeps state."""
+def _turned_away(view: model.View, gate: Unary) -> Late | str:
+    """The rows that don't come to the view's first operator that keeps state."""
+    below = gate.input
     windows = [stage for stage in below.walk() if isinstance(stage, Assign)]
     if len(windows) > 1:
         return "It admits rows to a window of windows."
@@ -59,9 +62,12 @@ def _turned_away(view: model.View, below: Stage) -> Late | str:
         assert isinstance(assign, Assign)
         if assign.input.column(assign.time) in assign.input.with_role(Role.ARRIVAL_TIME):
             return "Its windows are of arrival, and nothing is late for them."
-        return _late(view, _with_filters(below, assign), None)
+        return _late(_with_filters(below, assign), view.grace, None)
     times = below.with_role(Role.EVENT_TIME)
-    return _late(view, below, times[0].name) if times else "It doesn't pass on the event time that admits its rows."
+    if not times:
+        return "It doesn't pass on the event time that admits its rows."
+    retained = (view.retention or view.horizon or timedelta()) if is_endless(gate) else timedelta()
+    return _late(below, view.grace + retained, times[0].name)
 
 
 def _with_filters(below: Stage, assign: Assign) -> Assign:
@@ -77,12 +83,12 @@ def _with_filters(below: Stage, assign: Assign) -> Assign:
     return replace(assign, input=source)
 
 
-def _late(view: model.View, below: Stage, time: str | None) -> Late:
+def _late(below: Stage, grace: timedelta, time: str | None) -> Late:
     scan = next(stage for stage in below.walk() if isinstance(stage, Scan))
     came_at = Field(CAME_AT, model.INSTANT, False, frozenset({Ancestor(scan.relation, CAME_AT)}), Role.EVENT_TIME)
     kept = (field for field in below.columns if field.name != CAME_AT)
     columns = tuple(replace(field, role=None, window=None, varies=False) for field in kept)
-    return Late((*columns, came_at), _by_arrival(below), view.grace, time, origin=view.origin)
+    return Late((*columns, came_at), _by_arrival(below), grace, time, origin=below.origin)
 
 
 def _by_arrival(stage: Stage) -> Stage:

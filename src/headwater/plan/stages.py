@@ -312,8 +312,8 @@ class Assign(Unary):
 class Late(Unary):
     """The rows of the input that came too late: for the windows that it assigns, or for their own column `time`.
 
-    `grace` is that of the view which turned them away. They happen when they came: `_watermark` is their event time. A
-    row that was late for several windows is there once for each.
+    `grace` is how long the view that turned them away waits behind that. They happen when they came: `_watermark` is
+    their event time. A row that was late for several windows is there once for each.
     """
 
     grace: timedelta

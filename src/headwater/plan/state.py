@@ -6,7 +6,8 @@ then the state would grow for ever, unless the view states its `horizon` or its 
 Reaches of stages that follow each other add up; their sum is the view's horizon.
 
 A group or a partition *ends* if one of its keys is a time: no later row can join it. One without such a key is
-*endless*.
+*endless*: it holds the rows of the view's retention, each from its time on until the watermark has passed its time, the
+retention and grace.
 """
 
 from __future__ import annotations
@@ -85,6 +86,11 @@ def _(_stage: Apply) -> timedelta | None:
     return None
 
 
+def is_endless(stage: Stage) -> bool:
+    """Whether a stage keeps groups or partitions that never end, so that what it gives is never final."""
+    return isinstance(stage, Aggregate | Deduplicate | TopN) and reach(stage) is None
+
+
 def reach_of(call: OverCall, below: Stage) -> timedelta | None:
     """How far from a row a window function looks, None if nothing in it says so."""
     if ends(call.partition, below):
@@ -150,11 +156,16 @@ def unbounded(root: Stage) -> Iterator[Stage]:
 
 
 def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
-    """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without."""
+    """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without.
+
+    Endless groups of endless groups are made of what is retained already.
+    """
     if isinstance(root, Late):  # a row is late by itself
         return _NONE
     own = reach(root)
-    own = stated if own is None else own
+    if own is None:
+        retained = is_endless(root) and any(is_endless(found) for below in root.inputs for found in below.walk())
+        own = _NONE if retained else stated
     below = [horizon(stage, stated) for stage in root.inputs]
     known = [span for span in below if span is not None]
     if own is None or len(known) != len(below):
