@@ -36,6 +36,10 @@ VIEWS = {
     " INTERVAL '10' SECOND) WHERE v <> 2 GROUP BY k, window_end",
     "cumulating": "SELECT window_end, sum(v) AS s FROM CUMULATE(TABLE a, DESCRIPTOR(at), INTERVAL '5' SECOND,"
     " INTERVAL '20' SECOND) GROUP BY window_end HAVING sum(v) > 3",
+    "by_panes": "SELECT k, window_end, count(*) AS n, sum(v) AS s, last(id) AS l FROM HOP(TABLE u, DESCRIPTOR(at),"
+    " INTERVAL '1' SECOND, INTERVAL '12' SECOND) GROUP BY k, window_end",
+    "by_growing_panes": "SELECT k, window_end, count(*) AS n, avg(v) AS m FROM CUMULATE(TABLE a, DESCRIPTOR(at),"
+    " INTERVAL '2' SECOND, INTERVAL '20' SECOND) GROUP BY k, window_end",
     "sessions": "SELECT k, window_start, window_end, count(*) AS n FROM SESSION(TABLE u PARTITION BY k, DESCRIPTOR(at),"
     " INTERVAL '4' SECOND) GROUP BY k, window_start, window_end",
     "together": f"SELECT window_end, count(*) AS n FROM {TEN.format('(SELECT at FROM a UNION ALL SELECT at FROM u)')}"
@@ -61,7 +65,7 @@ VIEWS = {
     "unequal": "SELECT l.id AS one, r.id AS other FROM a l JOIN b r ON l.v < r.v AND r.at BETWEEN l.at"
     " AND l.at + INTERVAL '2' SECOND",
 }
-FINAL = ("hopping", "tumbling_once", "pairs_in_windows")
+FINAL = ("hopping", "by_growing_panes", "tumbling_once", "pairs_in_windows")
 CASES = 4
 """How many views share a log."""
 

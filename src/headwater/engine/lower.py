@@ -27,6 +27,7 @@ from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
+from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -38,6 +39,7 @@ from headwater.engine.stamp import (
     ROW,
     STAMP,
     TIME,
+    WINDOWS,
     barrier,
     events,
     in_time,
@@ -48,6 +50,7 @@ from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
 from headwater.plan.execution import is_stateless
+from headwater.plan.panes import Panes, by_panes
 from headwater.plan.stages import (
     Aggregate,
     Apply,
@@ -96,6 +99,7 @@ class Lowering:
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
+    Windows that overlap are combined from panes where it is said which of them are needed (`panes`).
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled.
@@ -111,6 +115,7 @@ class Lowering:
     turned_away: bool = False
     retention: timedelta | None = None
     settled_at: datetime | None = None
+    panes: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -220,7 +225,8 @@ class Lowering:
         at, window = later(F.col(f"`{stage.time}`"), stage.shift), stage.window
         if not has_one(window):
             assert isinstance(window, Hop | Cumulate)
-            return self._spread(rows, stage, Spread.of(at, window))
+            spread = Spread.of(at, window)
+            return self._pane(rows, stage, spread) if isinstance(stage, Panes) else self._spread(rows, stage, spread)
         return self._admit(rows.then(_bounded(rows.frame, stage.input, window_of(at, window))), stage, F.col(END))
 
     def _spread(self, rows: Rows, stage: Assign, spread: Spread) -> Rows:
@@ -232,6 +238,13 @@ class Lowering:
         frame = frame if isinstance(spread.first, int) else frame.where(number >= spread.first)
         frame = _bounded(frame.withColumn(LAST, number == spread.last), stage.input, spread.window(number))
         return self._admit(rows.then(frame), stage, F.col(END))
+
+    def _pane(self, rows: Rows, stage: Panes, spread: Spread) -> Rows:
+        """A row in several windows that stays one; the bounds that it is given are those of the last."""
+        if self.tally is not None and rows.passed:
+            rows = self.tally.spread(rows, spread.count)
+        frame = admitting(rows.frame, spread, self.grace)
+        return rows.then(_bounded(frame, stage.input, spread.window(F.lit(spread.last))))
 
     def _admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:
         """The rows that are in time for their end; behind an operator that keeps state all are."""
@@ -357,6 +370,10 @@ class Lowering:
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
+        if self.panes is not None and (paned := by_panes(stage)) is not None:
+            assert isinstance(stage.window, Hop | Cumulate)
+            panes = self.panes.given if self.panes.given is not None else self.gather(paned)
+            return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         if is_endless(stage):
             # whatever is shown of a group that has no end is open, and nothing can be what is left of one
@@ -365,6 +382,10 @@ class Lowering:
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
         return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
+
+    def gather(self, stage: Aggregate) -> DataFrame:
+        """The panes of an aggregate, from the rows of the log."""
+        return panes_of(stage, self._enter(self.lower(stage.input), stage.input, F.col(END)).frame)
 
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
         """The rows of a stage as they enter an operator with these keys; if one is a time it says when a group ends."""
@@ -429,7 +450,7 @@ class Lowering:
     def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST, NEW) if name in rows.frame.columns]
+        extra = [name for name in (*unique, LAST, WINDOWS, NEW) if name in rows.frame.columns]
         places = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
         chosen = shown.select(*_columns(stage), *_position(shown), *extra, *places, mark(marked, MARK))

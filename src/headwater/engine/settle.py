@@ -33,6 +33,7 @@ from headwater.engine.join import FINAL
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
+from headwater.engine.panes import Needed
 from headwater.engine.scan import slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.stamp import later
@@ -41,6 +42,7 @@ from headwater.log import TopicLog
 from headwater.log.read import count_rows
 from headwater.model import Emit
 from headwater.plan import PlannedView
+from headwater.plan.panes import pane_aggregate
 from headwater.plan.stages import Scan
 
 _OPEN = "__open"
@@ -128,7 +130,12 @@ class SettleView:
             return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
 
         lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
-        lowering = replace(lowering, retention=self.planned.retention, settled_at=reached - pace.settles)
+        lowering = replace(
+            lowering,
+            retention=self.planned.retention,
+            settled_at=reached - pace.settles,
+            panes=self._needed(settled_at, reached - pace.settles),
+        )
         rows = lowering.view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
@@ -137,6 +144,17 @@ class SettleView:
         is_open = later(F.col(FINAL), pace.settles) > F.lit(reached)
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
         return rows.select(*shown, is_open.alias(_OPEN))
+
+    def _needed(self, after: datetime | None, until: datetime) -> Needed | None:
+        """Which windows a step shows. What stands above an aggregate may look at others as well.
+
+        What is computed from the whole log each time takes rows as they are.
+        """
+        if self.planned.execution.kind == "batch":
+            return None
+        if pane_aggregate(self.planned.root) is None:
+            return Needed()
+        return Needed(after, until if self.planned.emit is Emit.FINAL else None)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0

@@ -2,8 +2,9 @@
 
 *live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
 of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
-a slice of event time. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
-view without a store, whose stages are taken in by whoever reads it.
+a slice of event time. Windows that overlap many times are settled too: combined from panes they cost less than kept one
+by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a view without a
+store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
 changes of sessions and outer joins, so that these are emitted when final, unless they can be settled.
@@ -17,6 +18,7 @@ from datetime import timedelta
 from headwater import model
 from headwater.model import Emit
 from headwater.plan.key import key_of
+from headwater.plan.panes import MANY, is_overlapping, pane_aggregate, pane_of, windows_per_row
 from headwater.plan.planned import Execution
 from headwater.plan.stages import (
     STATELESS,
@@ -44,9 +46,9 @@ def execution(view: model.View, root: Stage) -> Execution:
         return Execution(
             "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
         )
-    obstacle = _not_live(view, root)
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
+    obstacle = _not_live(view, root) or (_overlapping(root) if view.execution is None else None)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
     emitted = _live_emit(view, root, next(_append_only(root), None))
@@ -205,6 +207,15 @@ def _append_only(root: Stage) -> Iterator[str]:
             yield "sessions"
         if isinstance(stage, Join) and stage.kind in _OUTER:
             yield "outer joins"
+
+
+def _overlapping(root: Stage) -> str | None:
+    """Why windows that overlap are combined from panes rather than kept by Spark's streaming."""
+    stage = pane_aggregate(root)
+    if stage is None or not is_overlapping(stage.window) or (count := windows_per_row(stage.window)) < MANY:
+        return None
+    pane = model.spell_duration(pane_of(stage.window))
+    return f"each row is in up to {count} windows: rows are aggregated once per {pane} and windows combined of that"
 
 
 def _why_live(root: Stage) -> str:
