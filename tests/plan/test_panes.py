@@ -57,8 +57,7 @@ def test_one_aggregate_that_can_not_be_merged_keeps_the_rows_of_windows(values: 
 
 
 def test_windows_that_overlap_a_few_times_are_kept_live() -> None:
-    planned = view(grouped("count(*) AS n", FEW))
-    assert (planned.execution.kind, pane_aggregate(planned.root)) == ("live", None)
+    assert view(grouped("count(*) AS n", FEW)).execution.kind == "live"
 
 
 def test_a_settled_view_of_windows_that_overlap_a_few_times_uses_panes_all_the_same() -> None:

@@ -7,7 +7,7 @@
     one commit per micro-batch  one run over the whole log
     rebuilt                     the state is thrown away, and a new version is built from zero beside the one that is
                                 served
-    in another execution        declared otherwise, where that is legal: what Spark's streaming keeps is settled, what is
+    in another execution        declared otherwise where that is legal: what is kept by streaming is settled, what is
                                 settled is kept by it, or by queries over the whole log
     batch                       from the whole log at once, without a store
 
