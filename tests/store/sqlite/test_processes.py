@@ -19,7 +19,7 @@ from pathlib import Path
 
 from headwater.store import Batch
 from headwater.store.sqlite import SqliteStore
-from tests.store.targets import SPEND, batch
+from headwater.testing.conformance.targets import SPEND, batch
 
 ROOT = Path(__file__).parents[3]
 PRELUDE = """
@@ -27,7 +27,7 @@ import json, os, signal, sqlite3, sys
 from pathlib import Path
 from headwater.store.sqlite import SqliteStore
 from tests.store.sqlite.test_processes import numbered
-from tests.store.targets import SPEND
+from headwater.testing.conformance.targets import SPEND
 """
 NURSERY = """
 for line in sys.stdin:

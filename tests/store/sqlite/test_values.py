@@ -20,8 +20,8 @@ from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
 from headwater.store.sqlite.unfit import Unfit
 from headwater.store.sqlite.values import codec_of
+from headwater.testing.conformance.targets import position
 from tests.store.sqlite.strategies import PLAIN, arrays, identical, types
-from tests.store.targets import position
 
 
 def target_of(*kinds: pa.DataType, key: tuple[str, ...] = ()) -> Target:
