@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import timedelta
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from headwater.store import Store
+from headwater.store.postgres import PostgresStore
 from headwater.store.sqlite import SqliteStore
 from headwater.testing import SqlStoreConformance, Wall
 from headwater.testing.conformance import Again
+from tests.servers.postgres import PostgresServer
 
 DAY = timedelta(days=1)
 
@@ -39,4 +42,13 @@ class TestSqlite(SqlStoreConformance):
     def again(self, tmp_path: Path, wall: Wall, opened: ExitStack) -> Again:
         return lambda: opened.enter_context(
             closing(SqliteStore(tmp_path / "views.db", changes_retention=DAY, now=wall))
+        )
+
+
+class TestPostgres(SqlStoreConformance):
+    @pytest.fixture
+    def again(self, postgres_server: PostgresServer, wall: Wall, opened: ExitStack) -> Again:
+        schema = f"conformance_{uuid.uuid4().hex}"
+        return lambda: opened.enter_context(
+            closing(PostgresStore(postgres_server.url, schema=schema, changes_retention=DAY, now=wall))
         )

@@ -45,7 +45,25 @@ def _sqlite(declared: Declared, folder: Path) -> Store:
     )
 
 
-_KINDS: Mapping[str, OpenStore] = {"sqlite": _sqlite}
+def _postgres(declared: Declared, _: Path) -> Store:
+    """`postgresql://user@host:5432/database?sslmode=verify-full`, or `postgresql://` and PG* variables."""
+    try:
+        from headwater.store.postgres import open_declared
+    except ModuleNotFoundError as cause:
+        raise _not_installed(declared, cause, "postgres") from cause
+    return open_declared(declared)
+
+
+_KINDS: Mapping[str, OpenStore] = {"sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
+
+
+def _not_installed(declared: Declared, cause: ModuleNotFoundError, extra: str) -> SettingsRefused:
+    return SettingsRefused(
+        f'store "{declared.name}" needs the package {cause.name}',
+        detail="It is not installed: a kind of store that needs a package of its own is an extra.",
+        hint=f"Run `pip install 'headwater[{extra}]'`.",
+        store=declared.name,
+    )
 
 
 def _foreign(point: EntryPoint, declared: Declared, folder: Path) -> Store:

@@ -21,7 +21,7 @@ from headwater.store.sqlite import SqliteStore
 from headwater.store.sqlite.values import codec_of
 from headwater.store.unfit import Unfit
 from headwater.testing.conformance.targets import position
-from tests.store.sqlite.strategies import PLAIN, arrays, identical, types
+from tests.store.strategies import PLAIN, arrays, identical, types
 
 
 def target_of(*kinds: pa.DataType, key: tuple[str, ...] = ()) -> Target:

@@ -88,7 +88,7 @@ class Changelog:
             assert _folded(store, target.version) == wanted, f"seed {seed}"
 
 
-SPLITS = 25
+SPLITS = 12
 
 
 def _change(chance: random.Random) -> Row:
