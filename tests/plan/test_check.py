@@ -801,6 +801,42 @@ view "v" can't keep emit = 'final'
     (
         EmitRefused,
         """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+--  ^ here
+    SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 3
+""",
+        """\
+view "v" can't keep its rows up to date
+  Detail: Its rows are never final, and have no key by which a change could find them.
+  Hint:   Declare what tells its rows apart with key = '…', or show the rank.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '0 seconds') AS
+--  ^ here
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer
+""",
+        """\
+view "v" states a retention of nothing
+  Detail: It states 0 seconds: no row would ever count.
+  Hint:   Write how long a row counts, like retention = '7 days'.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+--  ^ here
+    SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" states a retention, and keeps nothing that would need one
+  Detail: Every group in it ends with a window or a time, and is forgotten then.
+  Hint:   Leave retention out; how long a window still takes rows after its end is grace = '…'.""",
+    ),
+    (
+        EmitRefused,
+        """\
     CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT customer, country FROM customers
 --  ^ here
 """,
@@ -952,6 +988,8 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
          "settle", "final"),
         ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '1 day')",
          "settle", "changes"),
+        ("SELECT customer, id FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at) = 1",
+         "WITH (retention = '1 day')", "settle", "changes"),
         ("SELECT DISTINCT id, at FROM orders", "", "live", "changes"),
         ("SELECT id, order_id FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
          "live", "changes"),
@@ -1044,6 +1082,10 @@ def test_the_horizon_is_the_sum_of_what_the_stages_reach_back(query: str, horizo
          "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY customer, window_start, window_end", "",
          "group", ("who", "until")),
         ("SELECT count(*) AS n FROM orders", "WITH (retention = '1 day')", "group", ()),
+        ("SELECT customer AS who, count(*) AS n FROM orders GROUP BY customer ORDER BY n DESC LIMIT 10",
+         "WITH (retention = '1 day')", "group", ("who",)),
+        ("SELECT customer, count(*) AS n FROM orders GROUP BY customer QUALIFY rank() OVER (ORDER BY n DESC) <= 10",
+         "WITH (retention = '1 day')", "group", ("customer",)),
         ("SELECT id, order_id, at FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
          "group", ("id",)),
         ("SELECT * FROM (SELECT id, at, row_number() OVER (PARTITION BY at ORDER BY id) AS place FROM orders) "

@@ -53,7 +53,7 @@ TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or tab
 HERE = Path()
 
 
-def command(function: Callable[P, int | None]) -> Callable[P, None]:
+def command(function: Callable[P, int | None], to: typer.Typer = app) -> Callable[P, None]:
     """Register a command: an error goes to standard error and ends it with 1; what it returns is its exit code."""
 
     @wraps(function)
@@ -70,7 +70,7 @@ def command(function: Callable[P, int | None]) -> Callable[P, None]:
             code = 0
         raise typer.Exit(code)
 
-    app.command(name=function.__name__.rstrip("_").replace("_", "-"))(run)
+    to.command(name=function.__name__.rstrip("_").replace("_", "-"))(run)
     return run
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.kept import keeps_panes
+from headwater.engine.view import pace_of
 from headwater.log import TopicLog
 from headwater.model import Session, spell_duration
 from headwater.plan import PlannedView
 from headwater.plan.stages import Aggregate, Assign, Deduplicate, Join, Scan, Stage
-from headwater.plan.state import is_by_identity
+from headwater.plan.state import is_by_identity, is_endless
 
 _OPERATORS = {
     "dedupe": "duplicates",
@@ -51,12 +52,19 @@ def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
         known = planned.horizon is not None and planned.execution.kind == "settle"
         back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"
         kept = f"its position in the store; each step reads the log again, {back} back"
-        return (Kept(planned.execution.kind, kept),)
+        return (Kept(planned.execution.kind, kept), *_counted(planned))
     grace = planned.view.grace
     found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
     if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
         found.append(_identities(planned.root, grace))
     return tuple(found)
+
+
+def _counted(planned: PlannedView) -> Iterator[Kept]:
+    """The rows that count in groups without an end."""
+    if planned.retention is not None and any(is_endless(stage) for stage in planned.stages):
+        until = _after("their time", planned.retention + pace_of(planned).settles)
+        yield Kept("groups without an end", "nothing; rows count in them", until)
 
 
 def _kept(stage: Stage, grace: timedelta) -> Iterator[Kept]:

@@ -70,13 +70,15 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
-from headwater.plan.state import ends, is_by_identity
+from headwater.plan.stages import Late as LateStage
+from headwater.plan.state import ends, is_by_identity, is_endless
 
 KEEP = "__keep"
 _NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__key", "__rank"
 _MILLISECOND = timedelta(milliseconds=1)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """No event has a time before it."""
+_AFTER_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 _TOO_LONG = "a session is longer than the horizon that the view states"
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
@@ -96,7 +98,11 @@ class Lowering:
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
-    that nobody need run. Windows that overlap are combined from panes where it is said which of them are needed.
+    that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
+    Windows that overlap are combined from panes where it is said which of them are needed (`panes`).
+
+    Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
+    to where the view is settled.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -106,6 +112,9 @@ class Lowering:
     horizon: timedelta | None = None
     tally: Tally | None = None
     bare: bool = False
+    turned_away: bool = False
+    retention: timedelta | None = None
+    settled_at: datetime | None = None
     panes: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -135,6 +144,8 @@ class Lowering:
                 return self._expand(stage)
             case Assign():
                 return self._assign(stage)
+            case LateStage():
+                return self._turned_away(stage)
             case Union():
                 return self._union(stage)
             case Deduplicate() if self.settled and stage.order and not is_by_identity(stage):
@@ -190,10 +201,28 @@ class Lowering:
             rows.then(expanded(rows.frame, stage, _columns(stage.input), _carried(rows.frame))), "expanded"
         )
 
+    def _turned_away(self, stage: LateStage) -> Rows:
+        """The rows that another view doesn't admit, by its own grace; they happen when they came."""
+        below = stage.input
+        apart = replace(self, grace=stage.grace, tally=None, turned_away=True)
+        if isinstance(below, Assign):
+            rows = self.lower(below.input)
+            late = apart._assigned(Rows(rows.frame), below).frame
+        else:
+            rows = self.lower(below)
+            late = apart._admit(Rows(rows.frame), below, F.col(f"`{stage.time}`")).frame
+        came_at = {found.name: F.col(STAMP) for found in stage.with_role(Role.EVENT_TIME)}
+        shown = [came_at.get(found.name, F.col(f"`{found.name}`")).alias(found.name) for found in stage.columns]
+        carried = [F.col(name) for name in (STAMP, COMMIT, ROW, TIME, NEW) if name in late.columns]
+        once = not isinstance(below, Assign) or has_one(below.window)
+        return self._count(rows.then(late.select(*shown, *carried)), "filtered" if once else "expanded", by_filter=once)
+
     def _assign(self, stage: Assign) -> Rows:
         """Each row once per window that admits it."""
+        return self._assigned(replace(self.lower(stage.input), assigned=True), stage)
+
+    def _assigned(self, rows: Rows, stage: Assign) -> Rows:
         at, window = later(F.col(f"`{stage.time}`"), stage.shift), stage.window
-        rows = replace(self.lower(stage.input), assigned=True)
         if not has_one(window):
             assert isinstance(window, Hop | Cumulate)
             spread = Spread.of(at, window)
@@ -222,6 +251,8 @@ class Lowering:
         if STAMP not in rows.frame.columns:
             return rows.then(rows.frame.where(end.isNotNull()))
         admitted = in_time(end, self.grace)
+        if self.turned_away:
+            return rows.then(rows.frame.where(~admitted))
         self._set_aside(stage, rows.frame.where(~admitted).withColumn(END, end))
         return rows.then(rows.frame.where(admitted))
 
@@ -251,6 +282,10 @@ class Lowering:
             frame = rows.frame.withColumn(stage.rank, F.lit(1)) if stage.rank else rows.frame
             return rows.then(frame)
         rows = self._keyed(stage.input, stage.keys)
+        if is_endless(stage):  # every column is a key: which of the rows it is doesn't show
+            return Rows(
+                rows.frame.groupBy(*_columns(stage)).agg(F.min(POSITION).alias(POSITION), F.max(MARK).alias(FINAL))
+            )
         keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
         frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
         final = [F.col(MARK).alias(FINAL)] if self.settled else []
@@ -287,13 +322,7 @@ class Lowering:
         return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
-        """The first rows of each partition, which must be over at some instant."""
-        if not ends(partition, stage.input):
-            raise NotSupportedYet(
-                "the first rows of a partition without an end can't be kept in this version",
-                hint="Partition by a window.",
-                origin=stage.origin,
-            )
+        """The first rows of each partition."""
         rows = self._keyed(stage.input, partition)
         rank = stage.rank or _RANK
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
@@ -346,6 +375,10 @@ class Lowering:
             panes = self.panes.given if self.panes.given is not None else self.gather(paned)
             return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
+        if is_endless(stage):
+            # whatever is shown of a group that has no end is open, and nothing can be what is left of one
+            grouped = rows.frame.groupBy(*map(_named, stage.keys)).agg(*_calls(stage), F.max(MARK).alias(FINAL))
+            return Rows(_finished(stage, grouped, F.coalesce(F.col(FINAL), F.lit(_AFTER_TIME))))
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
         return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
@@ -355,16 +388,12 @@ class Lowering:
         return panes_of(stage, self._enter(self.lower(stage.input), stage.input, F.col(END)).frame)
 
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
-        """The rows of a stage as they enter an operator with these keys, one of which says when a group ends."""
+        """The rows of a stage as they enter an operator with these keys; if one is a time it says when a group ends."""
+        if not ends(keys, below):
+            return self._retained(below)
         rows = self.lower(below)
         fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
         timed = {found.role: found for found in fields if found.role is not None}
-        if not timed:
-            raise NotSupportedYet(
-                "groups without an end in time can't be kept in this version",
-                hint="Group by a window.",
-                origin=below.origin,
-            )
         if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
             return self._enter(rows, below, F.col(FINAL))
         if Role.WINDOW_END in timed or Role.WINDOW_TIME in timed:
@@ -376,6 +405,18 @@ class Lowering:
             return self._enter(rows, below, later(F.col(f"`{started.name}`"), started.window.size))
         at = F.col(f"`{next(iter(timed.values())).name}`")
         return self._enter(self._admit(rows, below, at), below, at)
+
+    def _retained(self, below: Stage) -> Rows:
+        """The rows of a stage that still count in groups without an end, marked by when they no longer do.
+
+        They are counted before: a row that no longer counts was used.
+        """
+        assert self.retention is not None and self.settled_at is not None
+        rows = self.lower(below)
+        known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
+        until = later(F.col(known or TIME), self.retention)
+        rows = self._enter(rows if known else self._admit(rows, below, until), below, until)
+        return rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
 
     def _session(self, stage: Aggregate) -> Rows:
         assign = next(found for found in stage.input.walk() if isinstance(found, Assign))

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.engine.cut import Cut
 from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
 from headwater.engine.stream import read_commits, read_stream
 from headwater.engine.view import Pace
@@ -30,14 +31,15 @@ def live_scan(
     *,
     stamped: bool,
     tracked: bool,
+    cut: Cut | None = None,
 ) -> DataFrame:
     """The topic as a stream. `name` is unique in the query. `stamped` rows carry their stamps, a `tracked` stream has a
-    watermark that follows them.
+    watermark that follows them. Without a `cut` the stream ends at its last commit.
     """
     columns = _columns(scan, pace)
     if not stamped:
         columns = [name for name in columns if name != pace.stamp or scan.column(name)]
-    rows = _named(read_stream(spark, log, columns, name, options), scan, pace, stamped=stamped)
+    rows = _named(read_stream(spark, log, columns, name, options, cut), scan, pace, stamped=stamped)
     return track(rows, pace.delay) if tracked else events(rows)
 
 

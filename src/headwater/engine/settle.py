@@ -12,6 +12,7 @@ to compare with; if it is gone, it is computed again from the log.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -40,6 +41,7 @@ from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
+from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
 from headwater.plan.panes import pane_aggregate
@@ -47,6 +49,8 @@ from headwater.plan.stages import Scan
 
 _OPEN = "__open"
 _MARGIN = timedelta(seconds=1)
+_REST = timedelta(milliseconds=100)
+"""How long a view that follows waits at a time before it looks whether it shall end."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,21 @@ class SettleView:
     deliver: Callable[[Changes], object]
     halted: Callable[[], bool] = lambda: False
 
-    def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> None:
-        """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow."""
+    def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, watch: Watch) -> None:
+        """Settle as the topics grow, until `halted`. After its steps the view rests for as long as they took.
+
+        So it takes at most half of the time of one core, and what has come meanwhile is settled at once.
+        """
+        at, logs = begin, list(self.logs.values())
+        while not self.halted():
+            heads, began = watch.heads(logs), time.monotonic()
+            at = self.catch_up(spark, options, at)
+            rest_until = 2 * time.monotonic() - began
+            while not self.halted() and not (watch.wait(heads, _REST) and time.monotonic() >= rest_until):
+                time.sleep(max(0.0, min(rest_until - time.monotonic(), _REST.total_seconds())))
+
+    def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
+        """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow; tell how far."""
         check_options(options)
         streams = {name: LogStream(log, self._columns(name), Limits.of(options)) for name, log in self.logs.items()}
         for stream in streams.values():
@@ -85,12 +102,13 @@ class SettleView:
                 upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
                 ends = {name: offset["commit"] for name, offset in upto.items()}
                 if at is not None and ends == dict(at.commits):
-                    return
+                    return at
                 if open_part is None and at is not None and self.planned.emit is Emit.CHANGES:
                     open_part = self._open_part(spark, at)
                 at, open_part = self._step(spark, at, ends, open_part)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
+        return at
 
     def _step(
         self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
@@ -160,7 +178,7 @@ class SettleView:
         """How the stages are lowered over a slice, or over the commits alone that are new in it."""
         pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
         is_sliced = begin is not None and self.planned.execution.kind == "settle"
-        since = begin.watermark - pace.settles - 2 * horizon - _MARGIN if begin is not None and is_sliced else None
+        since = _before(begin.watermark - pace.settles, horizon) if begin is not None and is_sliced else None
 
         def scan(stage: Scan) -> DataFrame:
             log, last = self.logs[stage.relation], upto[stage.relation]
@@ -169,7 +187,8 @@ class SettleView:
                 return batch_scan(spark, log, stage, pace, after + 1, last)
             return slice_scan(spark, log, stage, pace, after, last, since)
 
-        return Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
 
     def _settled_at(self, upto: Mapping[str, int]) -> datetime:
         """What is final once these commits are read."""
@@ -177,8 +196,11 @@ class SettleView:
         return pace.reached(self.logs, upto) - pace.settles
 
     def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
-        """Which windows a step shows. What stands above an aggregate may look at others as well."""
-        if self.planned.execution.kind != "settle":
+        """Which windows a step shows. What stands above an aggregate may look at others as well.
+
+        What is computed from the whole log each time takes rows as they are.
+        """
+        if self.planned.execution.kind == "batch":
             return None
         if pane_aggregate(self.planned.root) is None:
             return Needed()
@@ -220,3 +242,11 @@ class SettleView:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"open-{number}.arrow"
+
+
+def _before(at: datetime, horizon: timedelta) -> datetime | None:
+    """Twice the horizon before an instant; None if that is before the beginning of the calendar."""
+    try:
+        return at - 2 * horizon - _MARGIN
+    except OverflowError:
+        return None

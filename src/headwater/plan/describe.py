@@ -17,6 +17,7 @@ from headwater.plan.stages import (
     Expression,
     Filter,
     Join,
+    Late,
     Over,
     Project,
     Scan,
@@ -24,6 +25,7 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
+from headwater.plan.state import is_endless
 
 
 def describe(plan: Plan, view: str | None = None) -> str:
@@ -43,6 +45,7 @@ def describe_view(planned: PlannedView) -> str:
         ("panes", _panes(planned)),
         ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),
         ("horizon", horizon),
+        ("retention", _retention(planned)),
         ("grace", model.spell_duration(planned.view.grace)),
         ("columns", ", ".join(str(column) for column in planned.columns)),
     ]
@@ -61,6 +64,11 @@ def _panes(planned: PlannedView) -> str:
     windows = [stage.window for stage in aggregates if is_overlapping(stage.window)]
     lengths = {f"{model.spell_duration(pane_of(window))}, {windows_per_row(window)} to a window" for window in windows}
     return "; ".join(sorted(lengths))
+
+
+def _retention(planned: PlannedView) -> str:
+    endless = any(is_endless(stage) for stage in planned.stages)
+    return model.spell_duration(planned.retention) if endless and planned.retention is not None else ""
 
 
 def _lineage(planned: PlannedView) -> Iterable[str]:
@@ -110,6 +118,12 @@ def _(stage: Expand) -> str:
 @line.register
 def _(stage: Assign) -> str:
     return f"Assign {spell_window(stage.window)} over {stage.time}"
+
+
+@line.register
+def _(stage: Late) -> str:
+    grace = f" and a grace of {model.spell_duration(stage.grace)}" if stage.grace else ""
+    return f"Late for {stage.time or 'the window'}{grace}"
 
 
 @line.register

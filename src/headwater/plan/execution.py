@@ -27,12 +27,11 @@ from headwater.plan.stages import (
     Deduplicate,
     Join,
     Over,
-    Role,
     Stage,
     TopN,
     Union,
 )
-from headwater.plan.state import ends, horizon, is_by_identity, is_table, reach
+from headwater.plan.state import ends, horizon, is_by_identity, is_endless, is_table
 
 _OUTER = ("left", "right", "full")
 _NOUNS: dict[type[Stage], str] = {Aggregate: "aggregate", Join: "join", Deduplicate: "deduplication"}
@@ -103,11 +102,17 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
             "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
         )
-    if view.emit is Emit.CHANGES and next(_obstacles(root), None) and key_of(view, root)[0].kind == "row":
-        return (
-            "Its rows have no key by which a change could find them.",
-            "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
-        )
+    if key_of(view, root)[0].kind == "row" and not is_stateless(root):
+        if not settles(root):
+            return (
+                "Its rows are never final, and have no key by which a change could find them.",
+                "Declare what tells its rows apart with key = '…', or show the rank.",
+            )
+        if view.emit is Emit.CHANGES and next(_obstacles(root), None):
+            return (
+                "Its rows have no key by which a change could find them.",
+                "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
+            )
     append_only = next(_append_only(root), None)
     if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
         return (
@@ -122,7 +127,8 @@ def _horizon(view: model.View, root: Stage) -> timedelta | None:
 
 
 def _stated(view: model.View) -> timedelta | None:
-    return view.horizon if view.horizon is not None else view.retention
+    stated = [span for span in (view.horizon, view.retention) if span is not None]
+    return max(stated, default=None)
 
 
 def is_stateless(root: Stage) -> bool:
@@ -132,20 +138,7 @@ def is_stateless(root: Stage) -> bool:
 
 def settles(root: Stage) -> bool:
     """Whether every row becomes final at some instant; the rows of a table never do."""
-    return not is_table(root) and not any(_is_endless(stage) for stage in root.walk())
-
-
-def _is_endless(stage: Stage) -> bool:
-    if isinstance(stage, Deduplicate):
-        return reach(stage) is None and not _keeps_first(stage)
-    return isinstance(stage, Aggregate | TopN) and reach(stage) is None
-
-
-def _keeps_first(stage: Deduplicate) -> bool:
-    """Whether the row that is kept is the first in event time, which no later row replaces."""
-    first = stage.order[0] if stage.order else None
-    field = stage.input.column(first.expression.reads[0]) if first and first.expression.is_column else None
-    return bool(first and field and field.role is Role.EVENT_TIME and not first.descending)
+    return not is_table(root) and not any(is_endless(stage) for stage in root.walk())
 
 
 def _obstacles(root: Stage) -> Iterator[str]:

@@ -100,6 +100,11 @@ class PlannedView:
         return self.execution.kind in ("settle", "batch")
 
     @property
+    def retention(self) -> timedelta | None:
+        """How long a row counts in groups that never end: as the view states."""
+        return self.view.retention if self.view.retention is not None else self.view.horizon
+
+    @property
     def emit(self) -> model.Emit:
         """What is emitted: as declared, or as chosen."""
         return self.execution.emit
@@ -108,6 +113,16 @@ class PlannedView:
     def horizon(self) -> timedelta | None:
         """How far back an input can matter."""
         return self.execution.horizon
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that a store finds a row by: the key, or all of them where there is one row in all.
+
+        None where rows are only added.
+        """
+        if self.key.kind == "group" and not self.key.columns:
+            return tuple(field.name for field in self.root.visible)
+        return self.key.columns if self.key.kind != "row" else ()
 
     @property
     def lineage(self) -> Mapping[str, frozenset[Ancestor]]:

@@ -7,8 +7,8 @@
     one commit per micro-batch  one run over the whole log
     rebuilt                     the state is thrown away, and a new version is built from zero beside the one that is
                                 served
-    in another execution        declared otherwise: what Spark's streaming keeps is settled, what is settled is kept by
-                                queries over the whole log, wherever that is legal
+    in another execution        declared otherwise where that is legal: what is kept by streaming is settled, what is
+                                settled is kept by it, or by queries over the whole log
     batch                       from the whole log at once, without a store
 
 All of them read one log, which is fed once. Each but the last builds a version of its own.
@@ -154,8 +154,8 @@ def _otherwise(course: _Course) -> dict[str, pa.Table]:
 
 def _another_execution(planned: PlannedView) -> model.View:
     view = replace(planned.view, emit=planned.emit)
-    wanted: model.ViewExecution = "batch" if planned.is_settled else "settle"
-    return replace(view, execution=wanted) if wanted in executions_of(view, planned.root) else planned.view
+    others = [kind for kind in executions_of(view, planned.root) if kind != planned.execution.kind]
+    return replace(view, execution=others[0]) if others else planned.view
 
 
 def _batch(course: _Course) -> dict[str, pa.Table]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import PositionRefused
 from headwater.model import INSTANT
 from headwater.store.protocol import Target, changes_schema
+from headwater.store.refusals import no_longer_kept
 from headwater.store.sqlite.bookkeeping import read_instant, spell_instant
 from headwater.store.sqlite.layout import Layout
 
@@ -73,13 +73,7 @@ def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> N
         "SELECT trimmed FROM headwater_versions WHERE view = ? AND version = ?", (target.view, target.version)
     ).fetchone()
     if trimmed is not None and trimmed > since:
-        raise PositionRefused(
-            f'view "{target.view}" no longer has its changes since batch {since}',
-            detail=f"The changes up to batch {trimmed} are past their retention.",
-            hint="Read the whole view and go on from its position.",
-            view=target.view,
-            batch=since,
-        )
+        raise no_longer_kept(target.view, since, trimmed)
 
 
 def _table(layout: Layout, rows: list[Any], batch: int, commits: dict[str, int], at: datetime) -> pa.Table:
