@@ -76,8 +76,12 @@ bench: setup
 	@$(VENV)/bin/python -m bench.live
 	$(call say,bench: replay)
 	@$(VENV)/bin/python -m bench.replay
+	$(call say,bench: settle)
+	@$(VENV)/bin/python -m bench.settle
 	$(call say,bench: panes)
 	@$(VENV)/bin/python -m bench.panes
+	$(call say,bench: skew)
+	@$(VENV)/bin/python -m bench.skew
 	$(call say,bench: sketches)
 	@$(VENV)/bin/python bench/sketches.py
 

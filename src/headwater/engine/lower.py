@@ -99,7 +99,7 @@ class Lowering:
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
-    Windows that overlap are combined from panes where it is said which of them are needed (`panes`).
+    Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes.
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled.
@@ -115,7 +115,7 @@ class Lowering:
     turned_away: bool = False
     retention: timedelta | None = None
     settled_at: datetime | None = None
-    panes: Needed | None = None
+    needed: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -325,6 +325,8 @@ class Lowering:
         """The first rows of each partition."""
         rows = self._keyed(stage.input, partition)
         rank = stage.rank or _RANK
+        if self.needed is not None and ends(partition, stage.input):
+            rows = rows.then(self.needed.of(stage).cut(rows.frame))
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
         return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL)))
 
@@ -370,10 +372,11 @@ class Lowering:
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
-        if self.panes is not None and (paned := by_panes(stage)) is not None:
+        if self.needed is not None and (paned := by_panes(stage)) is not None:
             assert isinstance(stage.window, Hop | Cumulate)
-            panes = self.panes.given if self.panes.given is not None else self.gather(paned)
-            return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
+            needed = self.needed.of(stage)
+            panes = needed.given if needed.given is not None else self.gather(paned)
+            return Rows(_finished(stage, windows_of(paned, panes, stage.window, needed), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         if is_endless(stage):
             # whatever is shown of a group that has no end is open, and nothing can be what is left of one

@@ -44,8 +44,7 @@ from headwater.log.read import count_rows
 from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
-from headwater.plan.panes import pane_aggregate
-from headwater.plan.stages import Scan
+from headwater.plan.stages import STATELESS, Scan
 
 _OPEN = "__open"
 _MARGIN = timedelta(seconds=1)
@@ -155,14 +154,22 @@ class SettleView:
         tally: Tally | None,
         panes: DataFrame | None = None,
     ) -> DataFrame:
-        """The rows that are not yet final where the slice begins, and whether they are where it ends."""
+        """The rows that are not yet final where the slice begins, and whether they are where it ends.
+
+        Where rows are written once they are final, the others are left out before they are computed; unless none can
+        have become final: Spark would see that no row can be shown, and would not count any.
+        """
         settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
-        needed = self._needed(settled_at, self._settled_at(upto), panes)
-        rows = replace(self._lowering(spark, begin, upto, tally), panes=needed).view(self.planned.root)
+        until = self._settled_at(upto) if self.planned.emit is Emit.FINAL else None
+        until = None if until and settled_at and until <= settled_at else until
+        needed = self._needed(settled_at, until, panes)
+        rows = replace(self._lowering(spark, begin, upto, tally), needed=needed).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
+        if until is not None:
+            rows = rows.where(F.col(FINAL) <= F.lit(until))
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
         return rows.select(*shown, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
 
@@ -195,16 +202,15 @@ class SettleView:
         pace = pace_of(self.planned)
         return pace.reached(self.logs, upto) - pace.settles
 
-    def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
-        """Which windows a step shows. What stands above an aggregate may look at others as well.
+    def _needed(self, after: datetime | None, until: datetime | None, panes: DataFrame | None) -> Needed | None:
+        """Which groups a step shows, of the last stage that has groups: it may look at others of those below.
 
         What is computed from the whole log each time takes rows as they are.
         """
         if self.planned.execution.kind == "batch":
             return None
-        if pane_aggregate(self.planned.root) is None:
-            return Needed()
-        return Needed(after, until if self.planned.emit is Emit.FINAL else None, panes)
+        last = next((stage for stage in reversed(self.planned.stages) if not isinstance(stage, STATELESS)), None)
+        return Needed(last, after, until, panes)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0
