@@ -16,7 +16,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
-from headwater.cli.demo import run_demo
 from headwater.cli.output import (
     as_record,
     console,
@@ -437,21 +436,6 @@ def generate(
         with out.open("wb") if out else nullcontext(sys.stdout.buffer) as target:
             for batch in generator.batches(rows):
                 target.write(to_json_lines(batch))
-
-
-@command
-def demo(
-    folder: Annotated[
-        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
-    ] = None,
-    rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
-    json_: Json = False,
-) -> None:
-    """Declare, append, look: a shop's orders on the embedded default, in a few seconds."""
-    console.quiet = json_
-    summary = run_demo(folder, rows)
-    if json_:
-        print_json(asdict(summary))
 
 
 def main() -> None:
