@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.plan import describe_view
 from headwater.plan.panes import Panes, by_panes, pane_aggregate
 from headwater.plan.stages import Aggregate, Assign
 from tests.plan.planning import view
@@ -70,6 +71,16 @@ def test_cumulating_windows_have_panes_of_a_step() -> None:
     assert planned.execution.why == (
         "each row is in up to 1440 windows: rows are aggregated once per 1 minute and windows combined of that"
     )
+
+
+def test_the_plan_shows_how_long_a_pane_is() -> None:
+    query = f"SELECT customer, window_end, count(*) AS n FROM {FEW} GROUP BY customer, window_end"
+    assert "  panes      2 seconds, 5 to a window" in describe_view(view(query, "WITH (execution = 'settle')"))
+    assert "panes" not in describe_view(view(query))
+
+
+def test_the_author_may_choose_to_have_windows_kept_one_by_one() -> None:
+    assert view(grouped("count(*) AS n"), "WITH (execution = 'live')").execution.kind == "live"
 
 
 def test_a_filter_of_rows_stays_below_the_panes() -> None:

@@ -77,7 +77,8 @@ def ordered(call: Call, position: str) -> Ordered | None:
     value = taken.arguments[0]
     if name in ("min_by", "max_by"):
         by = taken.arguments[1]
-        order = f"if({by} IS NULL, NULL, struct({by} AS o, {position} AS p))"
+        # the position can be NULL in its type, or Arrow refuses to have a struct of it that is NULL
+        order = f"if({by} IS NULL, NULL, struct({by} AS o, if({by} IS NULL, NULL, {position}) AS p))"
     else:
         order = f"if({value} IS NULL, NULL, {position})" if taken.ignores_nulls else position
     return Ordered(function, value, order, taken.condition)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.engine.checkpoint import Checkpoint
+from headwater.engine.kept import keeps_panes
 from headwater.engine.view import pace_of
 from headwater.log import TopicLog
 from headwater.model import Session, spell_duration
@@ -25,6 +26,7 @@ _OPERATORS = {
     "sessionWindowStateStoreSaveExec": "sessions",
     "symmetricHashJoin": "join",
 }
+_BOUNDS = ("window_start", "window_end", "window_time")
 _STORES = {"default": "", "left-keyWithIndexToValue": " (left)", "right-keyWithIndexToValue": " (right)"}
 
 
@@ -42,6 +44,10 @@ class Kept:
 
 def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
     """What the operators of a view keep; nothing, if every row is on its own."""
+    if (stage := keeps_panes(planned)) is not None:
+        keys = ", ".join([*(key.name for key in stage.keys if key.name not in _BOUNDS), "pane"])
+        ended = _after("the end of its last window", planned.view.grace)
+        return (Kept("settle", "its position in the store"), Kept("panes", f"one row per {keys}", ended))
     if planned.is_settled:
         known = planned.horizon is not None and planned.execution.kind == "settle"
         back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"

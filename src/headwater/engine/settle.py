@@ -31,13 +31,13 @@ from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
+from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.panes import Needed
-from headwater.engine.scan import slice_scan
+from headwater.engine.scan import batch_scan, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.stamp import later
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
@@ -113,11 +113,8 @@ class SettleView:
     def _step(
         self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
     ) -> tuple[Settled, pa.Table]:
-        tally = Tally()
-        frame = self._slice(spark, begin, upto, tally)
-        rows = as_arrow(frame, None)
-        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
+        rows, ledger = self._computed(spark, begin, upto)
         shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
         still_open = still_open.cast(schema)
         check_key(self.planned, shown)
@@ -132,38 +129,73 @@ class SettleView:
         self._forget(number)
         return Settled(number, upto, reached), still_open
 
+    def _computed(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]
+    ) -> tuple[pa.Table, dict[str, int]]:
+        """The rows of a slice, and what became of every row that is new in it."""
+        tally, stage = Tally(), keeps_panes(self.planned)
+        if stage is None:
+            frame = self._slice(spark, begin, upto, tally)
+            return as_arrow(frame, None), tally.ledger(observed(frame._jdf.queryExecution()))
+        kept, number = KeptPanes(stage, self.folder), begin.number + 1 if begin else 0
+        before = kept.read(begin.number, begin.commits) if begin else None
+        if begin and before is None:
+            before = collected(self._lowering(spark, begin, begin.commits, None).gather(stage))
+        frame = self._lowering(spark, begin, upto, tally, only_new=True).gather(stage)
+        panes = kept.added(spark, number, before, collected(frame))
+        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
+        kept.write(number, upto, panes, self._settled_at(upto))
+        return as_arrow(self._slice(spark, begin, upto, None, given(spark, panes)), None), ledger
+
     def _slice(
-        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], tally: Tally | None
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        panes: DataFrame | None = None,
     ) -> DataFrame:
         """The rows that are not yet final where the slice begins, and whether they are where it ends."""
-        pace = pace_of(self.planned)
-        horizon = self.planned.horizon or timedelta()
-        settled_at = begin.watermark - pace.settles if begin else None
-        is_sliced = settled_at is not None and self.planned.execution.kind == "settle"
-        since = _before(settled_at, horizon) if settled_at is not None and is_sliced else None
-        reached = pace.reached(self.logs, upto)
-
-        def scan(stage: Scan) -> DataFrame:
-            after = begin.commits[stage.relation] if begin else 0
-            return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
-
-        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
-        lowering = replace(
-            lowering,
-            retention=self.planned.retention,
-            settled_at=reached - pace.settles,
-            panes=self._needed(settled_at, reached - pace.settles),
-        )
-        rows = lowering.view(self.planned.root)
+        settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
+        needed = self._needed(settled_at, self._settled_at(upto), panes)
+        rows = replace(self._lowering(spark, begin, upto, tally), panes=needed).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        is_open = later(F.col(FINAL), pace.settles) > F.lit(reached)
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        return rows.select(*shown, is_open.alias(_OPEN))
+        return rows.select(*shown, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
 
-    def _needed(self, after: datetime | None, until: datetime) -> Needed | None:
+    def _lowering(
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        *,
+        only_new: bool = False,
+    ) -> Lowering:
+        """How the stages are lowered over a slice, or over the commits alone that are new in it."""
+        pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
+        is_sliced = begin is not None and self.planned.execution.kind == "settle"
+        since = _before(begin.watermark - pace.settles, horizon) if begin is not None and is_sliced else None
+
+        def scan(stage: Scan) -> DataFrame:
+            log, last = self.logs[stage.relation], upto[stage.relation]
+            after = begin.commits[stage.relation] if begin else 0
+            if only_new:
+                return batch_scan(spark, log, stage, pace, after + 1, last)
+            return slice_scan(spark, log, stage, pace, after, last, since)
+
+        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+
+    def _settled_at(self, upto: Mapping[str, int]) -> datetime:
+        """What is final once these commits are read."""
+        pace = pace_of(self.planned)
+        return pace.reached(self.logs, upto) - pace.settles
+
+    def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
         """Which windows a step shows. What stands above an aggregate may look at others as well.
 
         What is computed from the whole log each time takes rows as they are.
@@ -172,7 +204,7 @@ class SettleView:
             return None
         if pane_aggregate(self.planned.root) is None:
             return Needed()
-        return Needed(after, until if self.planned.emit is Emit.FINAL else None)
+        return Needed(after, until if self.planned.emit is Emit.FINAL else None, panes)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0
