@@ -54,6 +54,25 @@ class CatchUpSettings(_Section):
     longest_backoff: Duration = Field(default=timedelta(seconds=30), description="The longest wait between attempts.")
 
 
+class ServeSettings(_Section):
+    """How a project is served over HTTP."""
+
+    host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
+    port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
+    body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
+    page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
+    query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")
+    appends: int = Field(default=32, ge=1, description="How many appends may be under way at a time.")
+    queries: int = Field(default=8, ge=1, description="How many queries may be under way at a time.")
+    subscriptions: int = Field(default=1000, ge=1, description="How many subscriptions may be open at a time.")
+    heartbeat: Duration = Field(
+        default=timedelta(seconds=15), description="How often a subscription without changes is told that it is alive."
+    )
+    longest_wait: Duration = Field(
+        default=timedelta(seconds=30), description="The longest that a read may wait for a position."
+    )
+
+
 class Settings(_Section):
     """Everything in headwater.toml."""
 
@@ -66,6 +85,7 @@ class Settings(_Section):
     catch_up: CatchUpSettings = Field(
         default=CatchUpSettings(), description="How views are brought to the head of their topics."
     )
+    serve: ServeSettings = Field(default=ServeSettings(), description="How the project is served over HTTP.")
     spark: dict[str, str] = Field(default={}, description="Settings that are passed to Spark.")
 
     def declared_stores(self) -> tuple[Store, ...]:
@@ -128,7 +148,8 @@ def _section(place: list[str]) -> type[_Section]:
     """The section that a setting belongs to."""
     if len(place) == 1:
         return Settings
-    return CatchUpSettings if place[0] == "catch_up" else StoreSettings
+    sections: dict[str, type[_Section]] = {"catch_up": CatchUpSettings, "serve": ServeSettings}
+    return sections.get(place[0], StoreSettings)
 
 
 def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:

@@ -13,7 +13,9 @@
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
     │   ├── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
     │   ├── UnknownVersion            a version of a view that the store doesn't have
-    │   └── StatementRefused          a query that isn't one reading statement, or that the store can't answer
+    │   ├── StatementRefused          a query that isn't one reading statement, or that the store can't answer
+    │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
+    │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
     │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge
     ├── OperatorError             whoever runs the machines: disk, object store, settings
@@ -33,6 +35,9 @@
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
     │   ├── ViewBusy                  another run works on the view; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
+    │   ├── NotReached                a view had not come to a position in time; a retry may succeed
+    │   ├── Overloaded                as much is under way as may be at a time; a retry may succeed
+    │   ├── ExtraMissing              packages of an extra are not installed
     │   └── JavaMissing  SparkUnavailable
     └── InternalError             us: a broken invariant; please report it
 
@@ -333,6 +338,22 @@ class StatementRefused(CallError):
     """A query isn't one statement that reads, or the store can't answer it."""
 
 
+class TokenRefused(CallError):
+    """A request carries no token, or one that isn't known."""
+
+
+class RoleRefused(CallError):
+    """The token of a request doesn't allow what it asks for."""
+
+
+class TooLarge(CallError):
+    """The body of a request has more bytes than it may have; nothing was done."""
+
+
+class FormatRefused(CallError):
+    """The body of a request has a content type that can't be taken; nothing was done."""
+
+
 # The data
 
 
@@ -418,6 +439,22 @@ class Fenced(OperatorError):
 
 class SettingsRefused(OperatorError):
     """headwater.toml can't be used."""
+
+
+class NotReached(OperatorError):
+    """A view had not come to a position in the time that was given; the rows are in the log."""
+
+    transient = True
+
+
+class Overloaded(OperatorError):
+    """As much is under way as may be at a time; nothing was done."""
+
+    transient = True
+
+
+class ExtraMissing(OperatorError):
+    """Packages that belong to an extra of Headwater are not installed."""
 
 
 class ViewFailed(OperatorError):

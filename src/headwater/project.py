@@ -25,16 +25,20 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
-from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Verified, Views
+from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
+from headwater.operate.figures import Gauge
+from headwater.operate.status import topic_status
+from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, PlannedView, check
-from headwater.store import OpenStore, open_store
+from headwater.store import OpenStore, Version, open_store
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
 UNSORTED_SHARE = 0.1
 """A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
 UNSORTED_ROWS = 100
+WATCH_POLL = timedelta(milliseconds=100)
 DERIVED = "derived"
 """The folder of derived topics."""
 _NOWHERE = Origin("")
@@ -106,6 +110,7 @@ class Project:
         self._decoders: dict[str, Decoder] = {}
         self._maintainer = Maintainer()
         self._views: Views | None = None
+        self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
         return self
@@ -251,6 +256,10 @@ class Project:
         """The number of a topic's newest commit; -1 if nothing was ever appended."""
         return self._topic_log(topic).head
 
+    def identity(self, topic: str) -> str | None:
+        """What tells a topic's log from another one that was made in its place; None while there is no log."""
+        return self._topic_log(topic).identity
+
     def log(self, topic: str, last: int = 20) -> list[reading.Commit]:
         """The last commits of a topic, oldest first."""
         log = self._topic_log(topic)
@@ -315,9 +324,81 @@ class Project:
         """
         return self._opened_views().catch_up(views or None, options, progress)
 
+    def run(
+        self,
+        *views: str,
+        options: Mapping[str, str] | None = None,
+        progress: Callable[[Reading], None] = lambda _: None,
+        ended: Callable[[CaughtUp], None] = lambda _: None,
+        stop: threading.Event | None = None,
+    ) -> list[CaughtUp]:
+        """Keep views, by default all, at the head of their topics until `stop` is set; silent topics are ticked.
+
+        A view that fails for good ends alone, and `ended` is told; one that may succeed later is tried again. A batch
+        that is being written when the end comes is finished. `progress` and `ended` are called from several threads.
+        """
+        opened, plan, over = self._opened_views(), self.plan(), threading.Event()
+
+        def wait_for_stop() -> None:
+            while not over.wait(0.05):
+                if stop is not None and stop.is_set():
+                    opened.stop()
+
+        def report(reading: Reading) -> None:
+            self._gauge.take(reading)
+            progress(reading)
+
+        def end(done: CaughtUp) -> None:
+            self._gauge.end(done)
+            ended(done)
+
+        topics = [self._topic_log(name) for name in plan.topics]
+        waiting = threading.Thread(target=wait_for_stop, name="headwater-stop", daemon=True)
+        with Ticker(topics, self._maintainer.after):
+            waiting.start()
+            try:
+                return opened.keep_up(views or None, options, report, end)
+            finally:
+                over.set()
+                waiting.join()
+
+    def status(self) -> Status:
+        """How topics and views are: heads, watermarks, lag, ledgers, and the figures of what runs in this process."""
+        topics = [topic_status(self._topic_log(name), self._dead_log(name)) for name in self.plan().topics]
+        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
+        return Status(self.name, self._now(), tuple(topics), tuple(views))
+
     def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
         """Answer an SQL statement from a store, which it can't write to."""
         return self._opened_views().query(statement, store, limit)
+
+    def served(self, view: str) -> Version | None:
+        """The version of a view that is served, with its position; None while it has no rows to serve."""
+        return self._opened_views().served(view)
+
+    def rows(self, view: str) -> pa.Table:
+        """The rows of a view as they are served, with exactly the declared types."""
+        return self._opened_views().store(view).read(self.plan().view(view).name)
+
+    def changes(self, view: str, version: int, *, since: int | None = None) -> Iterator[pa.Table]:
+        """What the batches after `since` changed in a version of a view: one table for each that changed a row."""
+        return self._opened_views().store(view).changes(self.plan().view(view).name, version, since)
+
+    def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
+        """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""
+        stop, at = stop or threading.Event(), _place(self.served(view))
+        while not stop.wait(WATCH_POLL.total_seconds()):
+            version, batch = _place(self.served(view))
+            if (version, batch) == at or version is None:
+                continue
+            for table in self.changes(view, version, since=at[1] if at[0] == version else -1):
+                batch = max(batch, table["batch"][0].as_py())
+                yield table
+            at = version, batch
+
+    def published(self, view: str) -> int:
+        """The newest commit of a view's derived topic, which other views read."""
+        return self._derived_log(self.plan().view(view)).head
 
     def late(self, view: str) -> pa.Table:
         """The rows that came too late for a view, once per window that they were late for, and how late they were."""
@@ -483,6 +564,11 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
         shutil.copyfileobj(load.file, spooled)
         spooled.seek(0)
         yield replace(load, file=spooled)
+
+
+def _place(version: Version | None) -> tuple[int | None, int]:
+    """Which version is served, and its newest batch; -1 before the first."""
+    return (version.target.version if version else None, version.position.batch if version and version.position else -1)
 
 
 def _receipt(appended: Appended, dead: int) -> Receipt:

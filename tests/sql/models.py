@@ -112,6 +112,7 @@ def views(draw: st.DrawFn) -> model.View:
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),
         retention=draw(st.none() | LENGTHS),
+        execution=draw(st.sampled_from([None, "live", "settle", "batch"])),
         comment=comment,
     )
 

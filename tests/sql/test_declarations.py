@@ -86,7 +86,7 @@ def test_personal_columns_name_their_subject() -> None:
 def test_a_materialized_view_is_read_with_its_options() -> None:
     view = declare(
         "CREATE MATERIALIZED VIEW v WITH (grace = '10 minutes', late = 'DROP', store = 'main', key = 'a, `b,c`',"
-        " horizon = '1h', retention = '7d') AS select a from t emit on window close"
+        " horizon = '1h', retention = '7d', execution = 'Settle') AS select a from t emit on window close"
     )
     assert view == model.View(
         name="v",
@@ -98,6 +98,7 @@ def test_a_materialized_view_is_read_with_its_options() -> None:
         key=("a", "b,c"),
         horizon=timedelta(hours=1),
         retention=timedelta(days=7),
+        execution="settle",
     )
 
 

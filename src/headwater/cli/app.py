@@ -16,7 +16,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
-from headwater.cli.demo import run_demo
 from headwater.cli.output import (
     as_record,
     console,
@@ -53,7 +52,7 @@ TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or tab
 HERE = Path()
 
 
-def command(function: Callable[P, int | None]) -> Callable[P, None]:
+def command(function: Callable[P, int | None], to: typer.Typer = app) -> Callable[P, None]:
     """Register a command: an error goes to standard error and ends it with 1; what it returns is its exit code."""
 
     @wraps(function)
@@ -70,7 +69,7 @@ def command(function: Callable[P, int | None]) -> Callable[P, None]:
             code = 0
         raise typer.Exit(code)
 
-    app.command(name=function.__name__.rstrip("_").replace("_", "-"))(run)
+    to.command(name=function.__name__.rstrip("_").replace("_", "-"))(run)
     return run
 
 
@@ -437,21 +436,6 @@ def generate(
         with out.open("wb") if out else nullcontext(sys.stdout.buffer) as target:
             for batch in generator.batches(rows):
                 target.write(to_json_lines(batch))
-
-
-@command
-def demo(
-    folder: Annotated[
-        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
-    ] = None,
-    rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
-    json_: Json = False,
-) -> None:
-    """Declare, append, look: a shop's orders on the embedded default, in a few seconds."""
-    console.quiet = json_
-    summary = run_demo(folder, rows)
-    if json_:
-        print_json(asdict(summary))
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -96,8 +96,11 @@ class BatchView:
             first = 1 + (self.after or {}).get(stage.relation, -1)
             return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
 
-        settled = self.planned.execution.kind == "settle"
-        return Lowering(scan, self.planned.view.grace, False, settled, self.planned.sight, tally)
+        planned = self.planned
+        settled_at, retention = self.reached - pace.settles, planned.retention
+        settled = planned.is_settled
+        lowering = Lowering(scan, planned.view.grace, False, settled, planned.sight, tally)
+        return replace(lowering, retention=retention, settled_at=settled_at)
 
     def _late(self, late: Late) -> DataFrame:
         shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.checkpoint import Checkpoint
+from headwater.engine.cut import Cut
 from headwater.engine.failure import failure_of
 from headwater.engine.ledger import FIRST, LOGGED, Tally, metered, observed
 from headwater.engine.lower import KEEP, Lowering
@@ -29,12 +31,15 @@ from headwater.engine.view import output_schema, pace_of
 from headwater.errors import InternalError
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
+from headwater.log.watch import Watch
 from headwater.model import Emit, Session
 from headwater.plan import PlannedView
 from headwater.plan.execution import is_stateless
 from headwater.plan.stages import Aggregate, Assign, Project, Scan, Stage
 
 _NONE: Mapping[str, str] = {}
+_LOOKED_AT = 50
+"""Every so many batches Spark's own figures are looked at; it keeps those of the last hundred."""
 _OUTPUT = {Emit.FINAL: "append", Emit.CHANGES: "update"}
 
 
@@ -64,10 +69,14 @@ class _Run:
     tally: Tally
     failures: list[Exception]
 
+    @cached_property
+    def query(self) -> StreamingQuery:
+        """The query itself, which is known by its name before it has told that it started."""
+        return next(found for found in self.spark.streams.active if found.name == self.name)
+
     def ledger(self, logged: int) -> dict[str, int]:
         """What the batch that was executed last has counted; the log says that it has so many rows."""
-        query = next(found for found in self.spark.streams.active if found.name == self.name)
-        execution = query._jsq.streamingQuery().lastExecution()
+        execution = self.query._jsq.streamingQuery().lastExecution()
         counts = observed(execution)
         if FIRST not in counts:
             counts |= metered(execution, logged)
@@ -79,7 +88,7 @@ class LiveView:
     """A view, the key that tells its rows apart, the logs it reads, and Spark's checkpoint.
 
     `deliver` is given each micro-batch's changes and returns when they are durable. `watch` is given the query once it
-    runs: whoever has it may stop it, and then `catch_up` returns before the heads are reached.
+    runs: whoever has it may stop it, and then `catch_up` returns before the heads are reached, and `follow` returns.
     """
 
     planned: PlannedView
@@ -91,22 +100,29 @@ class LiveView:
 
     def catch_up(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         """Read the topics up to their heads, as they are now, and return when every change was delivered."""
-        failures: list[Exception] = []
-        tally, name = Tally(), f"{self.planned.name} {uuid4()}"
+        self._run(spark, options, None)
+
+    def follow(self, spark: SparkSession, options: Mapping[str, str], watch: Watch) -> None:
+        """Read the topics as they grow, until the query is stopped; `watch` wakes it."""
+        self._run(spark, options, Cut(self.logs.values(), watch))
+
+    def _run(self, spark: SparkSession, options: Mapping[str, str], cut: Cut | None) -> None:
+        run = _Run(spark, f"{self.planned.name} {uuid4()}", Tally(), [])
+        ends = {"availableNow": True} if cut is None else {"processingTime": "0 seconds"}
         try:
             query = (
-                self.frame(spark, options, tally)
+                self.frame(spark, options, run.tally, cut)
                 .writeStream.outputMode(_OUTPUT[self.planned.emit])
-                .queryName(name)
+                .queryName(run.name)
                 .option("checkpointLocation", str(self.checkpoint.folder))
-                .trigger(availableNow=True)
-                .foreachBatch(lambda rows, number: self._write(rows, number, _Run(spark, name, tally, failures)))
+                .trigger(**ends)
+                .foreachBatch(lambda rows, number: self._write(rows, number, run))
                 .start()
             )
             self.watch(query)
             query.awaitTermination()
         except (PySparkException, Py4JError) as cause:
-            raise failure_of(self.planned.name, failures[0] if failures else cause) from cause
+            raise failure_of(self.planned.name, run.failures[0] if run.failures else cause) from cause
         self._refuse_dropped(query.recentProgress)
 
     def _refuse_dropped(self, progress: Sequence[Mapping[str, Any]]) -> None:
@@ -121,15 +137,23 @@ class LiveView:
                 view=self.planned.name,
             )
 
-    def frame(self, spark: SparkSession, options: Mapping[str, str] = _NONE, tally: Tally | None = None) -> DataFrame:
-        """The view's rows as a stream, counted by the tally."""
+    def frame(
+        self,
+        spark: SparkSession,
+        options: Mapping[str, str] = _NONE,
+        tally: Tally | None = None,
+        cut: Cut | None = None,
+    ) -> DataFrame:
+        """The view's rows as a stream, counted by the tally; it ends at the heads of today if there is no cut."""
         pace = pace_of(self.planned)
         # one head for each topic: two scans of it must end at the same commit, whatever is appended meanwhile
-        heads = {topic: {"last_commit": str(max(log.head, 0))} for topic, log in self.logs.items()}
+        heads = {
+            topic: {"last_commit": str(max(log.head, 0))} if cut is None else {} for topic, log in self.logs.items()
+        }
         tracked, bare = _needs_watermark(self.planned), _is_bare(self.planned)
         stamped = tracked or any(isinstance(stage, Assign) for stage in self.planned.stages)
         scans = iter(
-            live_scan(spark, log, scan, pace, name, {**head, **options}, stamped=stamped, tracked=tracked)
+            live_scan(spark, log, scan, pace, name, {**head, **options}, stamped=stamped, tracked=tracked, cut=cut)
             for name, scan in self.checkpoint.sources.items()
             for log, head in [(self.logs[scan.relation], heads[scan.relation])]
         )
@@ -143,6 +167,8 @@ class LiveView:
         try:
             changed = as_arrow(shown, None)
             self.deliver(self._changes(changed, number, run.ledger(self._logged(number))))
+            if number % _LOOKED_AT == 0:
+                self._refuse_dropped(run.query.recentProgress)
         except Exception as cause:
             run.failures.append(cause)
             raise

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.engine.cut import Cut
 from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
 from headwater.engine.stream import read_commits, read_stream
 from headwater.engine.view import Pace
@@ -30,14 +31,15 @@ def live_scan(
     *,
     stamped: bool,
     tracked: bool,
+    cut: Cut | None = None,
 ) -> DataFrame:
     """The topic as a stream. `name` is unique in the query. `stamped` rows carry their stamps, a `tracked` stream has a
-    watermark that follows them.
+    watermark that follows them. Without a `cut` the stream ends at its last commit.
     """
     columns = _columns(scan, pace)
     if not stamped:
         columns = [name for name in columns if name != pace.stamp or scan.column(name)]
-    rows = _named(read_stream(spark, log, columns, name, options), scan, pace, stamped=stamped)
+    rows = _named(read_stream(spark, log, columns, name, options, cut), scan, pace, stamped=stamped)
     return track(rows, pace.delay) if tracked else events(rows)
 
 
@@ -55,14 +57,20 @@ def batch_scan(
 
     Files of which no row is later than `since` are left out, unless they have commits after `after`.
     """
-    files = [file for file in log.snapshot().between(first, last) if _matters(file, scan, since, after)]
+    time = _paced_by(scan, pace)
+    files = [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
     return _named(read_commits(spark, log, _columns(scan, pace), files, first, last), scan, pace)
 
 
-def _matters(file: DataFile, scan: Scan, since: datetime | None, after: int) -> bool:
-    if since is None or scan.time is None or file.commits[1] > after:
+def _paced_by(scan: Scan, pace: Pace) -> str | None:
+    """The column of the log whose time the view runs by."""
+    return "_arrived_at" if pace.stamp == "_arrived_at" else scan.time
+
+
+def _matters(file: DataFile, time: str | None, since: datetime | None, after: int) -> bool:
+    if since is None or time is None or file.commits[1] > after:
         return True
-    return bool(file.greatest[scan.time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
+    return bool(file.greatest[time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
 
 
 def slice_scan(
@@ -70,7 +78,8 @@ def slice_scan(
 ) -> DataFrame:
     """The rows up to a commit that are later than an instant, and those of the commits after another, which are new."""
     rows, new = batch_scan(spark, log, scan, pace, 0, last, since, after), F.col(COMMIT) > after
-    kept = rows if since is None or not scan.time else rows.where(new | (F.col(TIME) > F.lit(since)))
+    time = F.col(STAMP if pace.stamp == "_arrived_at" else TIME)
+    kept = rows if since is None or _paced_by(scan, pace) is None else rows.where(new | (time > F.lit(since)))
     return kept.withColumn(NEW, new)
 
 

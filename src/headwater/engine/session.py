@@ -31,6 +31,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # the tick of a source closes what is due; a batch without data would do it again
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # sources are told apart by name, never by their order in a query
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
     # a list of thousands of files is not worth a job of its own

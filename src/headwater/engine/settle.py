@@ -12,8 +12,9 @@ to compare with; if it is gone, it is computed again from the log.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -30,21 +31,26 @@ from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
+from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.scan import slice_scan
+from headwater.engine.panes import Needed
+from headwater.engine.scan import batch_scan, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.stamp import later
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
+from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
+from headwater.plan.panes import pane_aggregate
 from headwater.plan.stages import Scan
 
 _OPEN = "__open"
 _MARGIN = timedelta(seconds=1)
+_REST = timedelta(milliseconds=100)
+"""How long a view that follows waits at a time before it looks whether it shall end."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,21 @@ class SettleView:
     deliver: Callable[[Changes], object]
     halted: Callable[[], bool] = lambda: False
 
-    def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> None:
-        """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow."""
+    def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, watch: Watch) -> None:
+        """Settle as the topics grow, until `halted`. After its steps the view rests for as long as they took.
+
+        So it takes at most half of the time of one core, and what has come meanwhile is settled at once.
+        """
+        at, logs = begin, list(self.logs.values())
+        while not self.halted():
+            heads, began = watch.heads(logs), time.monotonic()
+            at = self.catch_up(spark, options, at)
+            rest_until = 2 * time.monotonic() - began
+            while not self.halted() and not (watch.wait(heads, _REST) and time.monotonic() >= rest_until):
+                time.sleep(max(0.0, min(rest_until - time.monotonic(), _REST.total_seconds())))
+
+    def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
+        """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow; tell how far."""
         check_options(options)
         streams = {name: LogStream(log, self._columns(name), Limits.of(options)) for name, log in self.logs.items()}
         for stream in streams.values():
@@ -83,21 +102,19 @@ class SettleView:
                 upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
                 ends = {name: offset["commit"] for name, offset in upto.items()}
                 if at is not None and ends == dict(at.commits):
-                    return
+                    return at
                 if open_part is None and at is not None and self.planned.emit is Emit.CHANGES:
                     open_part = self._open_part(spark, at)
                 at, open_part = self._step(spark, at, ends, open_part)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
+        return at
 
     def _step(
         self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
     ) -> tuple[Settled, pa.Table]:
-        tally = Tally()
-        frame = self._slice(spark, begin, upto, tally)
-        rows = as_arrow(frame, None)
-        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
+        rows, ledger = self._computed(spark, begin, upto)
         shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
         still_open = still_open.cast(schema)
         check_key(self.planned, shown)
@@ -112,27 +129,82 @@ class SettleView:
         self._forget(number)
         return Settled(number, upto, reached), still_open
 
+    def _computed(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]
+    ) -> tuple[pa.Table, dict[str, int]]:
+        """The rows of a slice, and what became of every row that is new in it."""
+        tally, stage = Tally(), keeps_panes(self.planned)
+        if stage is None:
+            frame = self._slice(spark, begin, upto, tally)
+            return as_arrow(frame, None), tally.ledger(observed(frame._jdf.queryExecution()))
+        kept, number = KeptPanes(stage, self.folder), begin.number + 1 if begin else 0
+        before = kept.read(begin.number, begin.commits) if begin else None
+        if begin and before is None:
+            before = collected(self._lowering(spark, begin, begin.commits, None).gather(stage))
+        frame = self._lowering(spark, begin, upto, tally, only_new=True).gather(stage)
+        panes = kept.added(spark, number, before, collected(frame))
+        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
+        kept.write(number, upto, panes, self._settled_at(upto))
+        return as_arrow(self._slice(spark, begin, upto, None, given(spark, panes)), None), ledger
+
     def _slice(
-        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], tally: Tally | None
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        panes: DataFrame | None = None,
     ) -> DataFrame:
         """The rows that are not yet final where the slice begins, and whether they are where it ends."""
-        pace = pace_of(self.planned)
-        horizon = self.planned.horizon or timedelta()
-        settled_at = begin.watermark - pace.settles if begin else None
-        since = settled_at - 2 * horizon - _MARGIN if settled_at else None
-
-        def scan(stage: Scan) -> DataFrame:
-            after = begin.commits[stage.relation] if begin else 0
-            return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
-
-        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally).view(self.planned.root)
+        settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
+        needed = self._needed(settled_at, self._settled_at(upto), panes)
+        rows = replace(self._lowering(spark, begin, upto, tally), panes=needed).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        is_open = later(F.col(FINAL), pace.settles) > F.lit(pace.reached(self.logs, upto))
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        return rows.select(*shown, is_open.alias(_OPEN))
+        return rows.select(*shown, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
+
+    def _lowering(
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        *,
+        only_new: bool = False,
+    ) -> Lowering:
+        """How the stages are lowered over a slice, or over the commits alone that are new in it."""
+        pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
+        is_sliced = begin is not None and self.planned.execution.kind == "settle"
+        since = _before(begin.watermark - pace.settles, horizon) if begin is not None and is_sliced else None
+
+        def scan(stage: Scan) -> DataFrame:
+            log, last = self.logs[stage.relation], upto[stage.relation]
+            after = begin.commits[stage.relation] if begin else 0
+            if only_new:
+                return batch_scan(spark, log, stage, pace, after + 1, last)
+            return slice_scan(spark, log, stage, pace, after, last, since)
+
+        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+
+    def _settled_at(self, upto: Mapping[str, int]) -> datetime:
+        """What is final once these commits are read."""
+        pace = pace_of(self.planned)
+        return pace.reached(self.logs, upto) - pace.settles
+
+    def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
+        """Which windows a step shows. What stands above an aggregate may look at others as well.
+
+        What is computed from the whole log each time takes rows as they are.
+        """
+        if self.planned.execution.kind == "batch":
+            return None
+        if pane_aggregate(self.planned.root) is None:
+            return Needed()
+        return Needed(after, until if self.planned.emit is Emit.FINAL else None, panes)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0
@@ -170,3 +242,11 @@ class SettleView:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"open-{number}.arrow"
+
+
+def _before(at: datetime, horizon: timedelta) -> datetime | None:
+    """Twice the horizon before an instant; None if that is before the beginning of the calendar."""
+    try:
+        return at - 2 * horizon - _MARGIN
+    except OverflowError:
+        return None

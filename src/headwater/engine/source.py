@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headwater.engine.cut import Cut
 from headwater.errors import ArgumentRefused
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile, columns_of
@@ -101,12 +102,16 @@ class Portion:
 
 
 class LogStream:
-    """Plans the batches of one query that reads a topic. Not thread-safe: Spark asks from one thread."""
+    """Plans the batches of one query that reads a topic. Not thread-safe: Spark asks from one thread.
 
-    def __init__(self, log: TopicLog, columns: Sequence[str], limits: Limits) -> None:
+    A stream of a query that follows its topics goes to the `cut` that it shares with the others of that query.
+    """
+
+    def __init__(self, log: TopicLog, columns: Sequence[str], limits: Limits, cut: Cut | None = None) -> None:
         self.log = log
         self.columns = list(columns)
         self._limits = limits
+        self._cut = cut
         self._closes = any(name in _CLOCKS for name in columns)
         self._target: int | None = None
         self._began: Offset | None = None
@@ -119,12 +124,17 @@ class LogStream:
     def latest(self, start: Offset) -> Offset:
         """Where the batch that begins behind an offset ends; the same offset if there is nothing to deliver."""
         self._began = self._began or start
-        head = self._head() if self._target is None else self._target
+        head = self._reach(start["commit"]) if self._target is None else self._target
         if start["commit"] < head:
             return {"commit": self._admit(start["commit"], head), "tick": 0}
+        if self._cut is not None and not self._cut.is_quiet:  # the next commit closes what is due
+            return start
         if start == START or (self._closes and (start["tick"] == 0 or start == self._began)):
             return {"commit": start["commit"], "tick": start["tick"] + 1}
         return start
+
+    def _reach(self, commit: int) -> int:
+        return self._head() if self._cut is None else self._cut.head(self, self.log, commit)
 
     def portion(self, start: Offset, end: Offset) -> Portion:
         """What the batch between two offsets reads. The same ones give the same rows, whatever became of the files."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from headwater.engine.source import START, Limits, LogStream, Offset, arrow_sche
 from headwater.log import TopicLog, open_storage
 from headwater.log.datafile import DataFile
 from headwater.log.read import read_rows
+from headwater.log.watch import FAR
 from headwater.model import Topic
 
 NAME = "headwater"
@@ -144,15 +146,20 @@ class LogStreamReader(_PartReader, DataSourceStreamReader, SupportsTriggerAvaila
         self._limits = Limits.of(options)
         self._cores = int(options["cores"])
         self._planned: LogStream | None = None
+        self._ends = False
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return START
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        self._ends = True
         self._stream().stop_at_head()
 
     def latestOffset(self, start: Offset, limit: Any) -> Offset:  # noqa: N802, ARG002
-        return self._stream().latest(start)
+        latest = self._stream().latest(start)
+        if latest == start and not self._ends:
+            time.sleep(FAR.total_seconds())  # Spark asks again at once
+        return latest
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[Part]:
         portion = self._stream().portion(start, end)

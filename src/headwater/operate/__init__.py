@@ -2,8 +2,9 @@
 
 from headwater.operate.explain import Explained
 from headwater.operate.ledger import Ledger
+from headwater.operate.status import Status
 from headwater.operate.supervise import CaughtUp, Patience, Reading
 from headwater.operate.verify import Verified
 from headwater.operate.views import Views
 
-__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Verified", "Views"]
+__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Status", "Verified", "Views"]

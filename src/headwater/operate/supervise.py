@@ -1,21 +1,23 @@
 """Supervision: each view's failures are its own.
 
-A *run* brings one view to the head of its topics. A failure where another attempt can help (a locked database, a lost
-task, a storage that didn't answer) is met with *patience*: the run goes on from its checkpoint after a while, and every
-batch that was applied stays applied once. A checkpoint that Spark can't read is given up for a new version, once in a
+A *run* brings one view to the head of its topics, and ends there or follows them. A failure where another attempt can
+help (a locked database, a lost task, a storage that didn't answer) is met with *patience*: the run goes on from its
+checkpoint after a while, and every batch that was applied stays applied once. A run that follows is patient without
+end: it begins anew after the longest wait. A checkpoint that Spark can't read is given up for a new version, once in a
 run. Any other failure stops the view, and the others go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
+from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
 from headwater.operate.versions import Chosen, Versions
@@ -23,7 +25,7 @@ from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Store, Target
 
 if TYPE_CHECKING:
-    from headwater.engine.live import Changes
+    from headwater.engine.live import Changes, LiveView
 
 T = TypeVar("T")
 KEPT = "Its rows are as they were after the last batch that succeeded."
@@ -65,7 +67,7 @@ class CaughtUp:
 class Reading:
     """How far a run has come: the commits that it has read of each topic, their heads, and the rows it has written.
 
-    `note` says what it waits for, if it does.
+    `events` are the rows of the log that the last batch has read. `note` says what it waits for, if it does.
     """
 
     view: str
@@ -74,11 +76,13 @@ class Reading:
     rows: int = 0
     watermark: datetime | None = None
     note: str | None = None
+    version: int = 0
+    events: int = 0
 
 
 @dataclass
 class Run:
-    """One view on its way to the head of its topics."""
+    """One view on its way to the head of its topics; with a `watch` it follows them from there."""
 
     planned: PlannedView
     store: Store
@@ -91,8 +95,19 @@ class Run:
     report: Callable[[Reading], None]
     chance: Callable[[], float]
     derived: TopicLog | None = None
+    watch: Watch | None = None
     commits: int = 0
     rows: int = 0
+
+    def keep_up(self) -> CaughtUp:
+        """Follow the topics until the halt is wanted, or the view fails for good."""
+        while True:
+            done = self.catch_up()
+            if self.halt.is_wanted or done.error is None:
+                return replace(done, error=None)
+            if not done.error.transient:
+                return done
+            self._rest(done.error, self.patience.longest_backoff)
 
     def catch_up(self) -> CaughtUp:
         """Bring the view to the head, or say why not."""
@@ -112,9 +127,13 @@ class Run:
 
     def _served(self, chosen: Chosen) -> CaughtUp:
         name = self.planned.name
-        if self.store.promoted(name) != chosen.number:
-            self.store.promote(name, chosen.number)
+        if self.watch is None:  # one that follows is served as soon as it has caught up
+            self._serve(chosen.number)
         return CaughtUp(name, chosen.number, self.store.position(name, chosen.number), chosen.rebuilt)
+
+    def _serve(self, number: int) -> None:
+        if self.store.promoted(self.planned.name) != number:
+            self.store.promote(self.planned.name, number)
 
     def _follow(self, chosen: Chosen) -> Chosen:
         """Run the version to the head; a damaged checkpoint is replaced, and only one that was there before."""
@@ -130,8 +149,8 @@ class Run:
         return chosen
 
     def _work(self, chosen: Chosen) -> None:
-        key = self.planned.key.columns if self.planned.key.kind != "row" else ()
-        target = Target(self.planned.name, chosen.number, self.planned.columns, key, self.planned.emit)
+        planned = self.planned
+        target = Target(planned.name, chosen.number, planned.columns, planned.identity, planned.emit)
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
         self.versions.begin(chosen.number)
@@ -157,35 +176,63 @@ class Run:
 
     def _pause(self, failure: HeadwaterError, failures: int) -> None:
         wait = self.patience.wait(failures, self.chance())
+        self._rest(failure, wait, f"{failures + 1} of {self.patience.attempts} ")
+
+    def _rest(self, failure: HeadwaterError, wait: timedelta, which: str = "") -> None:
         reason = failure.fields.get("reason", failure.summary)
-        note = f"attempt {failures + 1} of {self.patience.attempts} in {wait.total_seconds():.1f} s: {reason}"
+        note = f"attempt {which}in {wait.total_seconds():.1f} s: {reason}"
         self.report(Reading(self.planned.name, {}, {}, self.rows, note=note))
         self.halt.wait(wait)
 
     def _attempt(self, target: Target, epoch: int) -> None:
         from headwater.engine.live import LiveView
 
-        heads, derived = self._heads(), self._derived(target)
+        heads, derived, number = self._heads(), self._derived(target), target.version
+        position = self.store.position(target.view, number)
+        is_served = self._serve_at(number, heads, dict(position.commits) if position else {})
 
         def deliver(changes: Changes) -> None:
+            nonlocal is_served
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             self.store.apply(target, epoch, batch)
             if derived is not None:
                 derived.publish(changes.settled)
+            is_served = is_served or self._serve_at(number, heads, changes.commits)
             self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
-            self.report(Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark))
+            self._tell(changes, heads, number)
 
-        self.report(Reading(self.planned.name, {}, heads, self.rows))
-        checkpoint = self.versions.checkpoint(target.version)
-        if self.planned.execution.kind == "settle":
+        self.report(Reading(self.planned.name, {}, heads, self.rows, version=number))
+        checkpoint = self.versions.checkpoint(number)
+        if self.planned.is_settled:
             self._settle(target, checkpoint.folder, deliver, derived)
         else:
             view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
-            view.catch_up(self.spark, self.options)
-        if self.halt.is_wanted:
+            self._stream(view)
+        if self.halt.is_wanted and self.watch is None:
             raise _stopped(self.planned.name)
+
+    def _serve_at(self, number: int, heads: Mapping[str, int], commits: Mapping[str, int]) -> bool:
+        """Serve a version that follows once it has come to where the heads were when it began; tell whether it has."""
+        if self.watch is None or any(commits.get(name, -1) < head for name, head in heads.items()):
+            return False
+        self._serve(number)
+        return True
+
+    def _tell(self, changes: Changes, heads: Mapping[str, int], number: int) -> None:
+        if self.watch is not None:
+            found = self.watch.heads(self.logs.values())
+            heads = {name: found[log] for name, log in self.logs.items()}
+        events = changes.ledger.get("logged", 0)
+        reading = Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark)
+        self.report(replace(reading, version=number, events=events))
+
+    def _stream(self, view: LiveView) -> None:
+        if self.watch is None:
+            view.catch_up(self.spark, self.options)
+        else:
+            view.follow(self.spark, self.options, self.watch)
 
     def _derived(self, target: Target) -> Derived | None:
         """The view's derived topic, if others read it."""
@@ -205,7 +252,10 @@ class Run:
             derived.publish(position.watermark)
         begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
         view = SettleView(self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted)
-        view.catch_up(self.spark, self.options, begin)
+        if self.watch is None:
+            view.catch_up(self.spark, self.options, begin)
+        else:
+            view.follow(self.spark, self.options, begin, self.watch)
 
     def _named(self, failure: ViewFailed, chosen: Chosen) -> ViewFailed:
         """The failure with what it failed on, where that can be found."""
@@ -223,7 +273,7 @@ class Run:
         What a batch closes was decided by the watermark that the one before it left behind.
         """
         before = dict.fromkeys(self.logs, 0)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             position = self.store.position(self.planned.name, chosen.number)
             return dict(position.commits) if position else before, self._heads()
         checkpoint = self.versions.checkpoint(chosen.number)

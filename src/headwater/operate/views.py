@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,12 @@ from headwater.engine.failure import failures_of
 from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore
 from headwater.log import TopicLog
 from headwater.log.read import watermark_at
+from headwater.log.watch import Watch
 from headwater.operate.explain import Explained, explain
+from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.ledger import Ledger, ledger_of
+from headwater.operate.status import ViewStatus
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
@@ -98,6 +102,33 @@ class Views:
             self._halts.discard(halt)
         return [done[planned.name] for planned in kept]
 
+    def keep_up(
+        self,
+        names: Iterable[str] | None = None,
+        options: Mapping[str, str] | None = None,
+        report: Report = _silent,
+        ended: Callable[[CaughtUp], object] = lambda _: None,
+    ) -> list[CaughtUp]:
+        """Keep views at the head of their topics until `stop` is called; all at a time, each in a query of its own.
+
+        `ended` is told of each view that ends, from several threads: one that failed for good ends alone.
+        """
+        kept = [planned for planned in self._chosen(names) if planned.view.materialized]
+        if any(_unsupported(planned) is None for planned in kept):
+            assert self._spark  # without it none of them can run: one error, not one for each
+        halt = Halt()
+        self._halts.add(halt)
+        logs = {log for planned in kept if not _unsupported(planned) for log in self._logs(planned).values()}
+        for planned in kept:
+            if self._is_read(planned):  # its readers may be there first
+                self._derived_log_of(planned).create()
+        try:
+            with Watch(logs) as watch:
+                tasks = [_told(self._task(planned, options or {}, report, halt, watch), ended) for planned in kept]
+                return side_by_side(tasks, max(1, len(tasks)), halt)
+        finally:
+            self._halts.discard(halt)
+
     def _chosen(self, names: Iterable[str] | None) -> list[PlannedView]:
         """The named views as they are named, behind those that they read; all, as declared, if none is named."""
         if not names:
@@ -118,7 +149,7 @@ class Views:
         return max((1 + self._depth(source) for source in sources), default=0)
 
     def stop(self) -> None:
-        """End every `catch_up` that runs in another thread, cleanly: what was done stays."""
+        """End every `catch_up` and `keep_up` that runs in another thread, cleanly: what was done stays."""
         for halt in tuple(self._halts):
             halt.now()
 
@@ -143,6 +174,44 @@ class Views:
         number = version.target.version
         counts = self._store_of(planned).ledger(planned.name, number)
         return ledger_of(planned.name, number, _commits(planned, version), counts)
+
+    def logs(self, name: str) -> dict[str, TopicLog]:
+        """What a view reads, by name: the logs of topics, and of the views that it reads."""
+        return self._logs(self._plan.view(name))
+
+    def served(self, name: str) -> Version | None:
+        """The version that is served, if there is one yet."""
+        planned = self._plan.view(name)
+        versions = self._store_of(planned).versions(planned.name)
+        return next((version for version in versions if version.promoted), None)
+
+    def store(self, name: str) -> Store:
+        """The store that a view is served from."""
+        return self._store_of(self._plan.view(name))
+
+    def status(self, dead: Mapping[str, int], figures: Iterable[Figures]) -> list[ViewStatus]:
+        """How each materialized view is, given the dead letters of each topic and the figures of those that run."""
+        running = {found.view: found for found in figures}
+        kept = [planned for planned in self._declared() if planned.view.materialized]
+        return [self._status(planned, dead, running.get(planned.name)) for planned in kept]
+
+    def _status(self, planned: PlannedView, dead: Mapping[str, int], figures: Figures | None) -> ViewStatus:
+        version = self.served(planned.name)
+        position = version.position if version else None
+        ledger = self.ledger(planned.name) if version else None
+        return ViewStatus(
+            planned.name,
+            figures.state if figures else "at rest" if version else "empty",
+            planned.execution.kind,
+            planned.emit.value,
+            planned.view.store or DEFAULT_STORE,
+            version.target.version if version else None,
+            dict(position.commits) if position else {},
+            {name: max(log.head, 0) for name, log in self._logs(planned).items()},
+            position.watermark if position else None,
+            replace(ledger, dead=sum(dead.get(name, 0) for name in ledger.commits)) if ledger else None,
+            figures,
+        )
 
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""
@@ -171,7 +240,12 @@ class Views:
             store.close()
 
     def _task(
-        self, planned: PlannedView, options: Mapping[str, str], report: Report, halt: Halt
+        self,
+        planned: PlannedView,
+        options: Mapping[str, str],
+        report: Report,
+        halt: Halt,
+        watch: Watch | None = None,
     ) -> Callable[[], CaughtUp]:
         if refused := _unsupported(planned):
             return lambda: CaughtUp(planned.name, 0, error=refused)
@@ -183,7 +257,8 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            return Run(planned, store, versions, logs, *settings, derived).catch_up()
+            found = Run(planned, store, versions, logs, *settings, derived, watch)
+            return found.catch_up() if watch is None else found.keep_up()
 
         return run
 
@@ -260,6 +335,17 @@ class Views:
         return session
 
 
+def _told(task: Callable[[], CaughtUp], ended: Callable[[CaughtUp], object]) -> Callable[[], CaughtUp]:
+    """The task, and then word of its end."""
+
+    def run() -> CaughtUp:
+        done = task()
+        ended(done)
+        return done
+
+    return run
+
+
 def _commits(planned: PlannedView, version: Version) -> dict[str, int]:
     return dict(version.position.commits) if version.position else dict.fromkeys(planned.inputs, 0)
 
@@ -269,9 +355,7 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     read = next((scan for scan in planned.scans if scan.kind == "table"), None)
     if read is not None:
         reason = f'It reads the table "{read.relation}"; only streams and views can be read yet.'
-    elif not planned.execution.settles:
-        reason = "Its rows have no end in time."
-    elif planned.execution.kind == "settle" and planned.horizon is None:
+    elif planned.is_settled and planned.horizon is None:
         reason = "Nothing says how far back an input can matter."
     else:
         return None

@@ -52,6 +52,7 @@ def view_as_dict(planned: PlannedView) -> dict[str, Any]:
         "emit": execution.emit.value,
         "emit_why": execution.emit_why,
         "horizon": _data(execution.horizon),
+        "retention": _data(planned.view.retention),
         "grace": _data(planned.view.grace),
         "store": planned.view.store,
         "key": {"columns": list(planned.key.columns), "kind": planned.key.kind},

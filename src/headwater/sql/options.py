@@ -142,7 +142,14 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "how far back an input can matter, where it doesn't follow from the query",
         ),
         OptionKind(
-            "retention", "duration", read_duration, "how long state is kept that no window or time bound limits"
+            "retention", "duration", read_duration, "how long a row counts in groups that no window or time ends"
+        ),
+        OptionKind(
+            "execution",
+            "'live', 'settle' or 'batch'",
+            _one_of("live", "settle", "batch"),
+            "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
+            "as the planner chooses",
         ),
     ),
     "view": (),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,9 @@ from headwater.errors import ArgumentRefused
 from headwater.log import LOCAL_SOURCE, folder_of, wall_clock
 from headwater.operate import CaughtUp
 from headwater.operate.views import DEFAULT_STORE
+from headwater.plan import Plan, PlannedView
 from headwater.project import DERIVED, Project
+from headwater.sql import parse_declarations, render
 from headwater.store import Store, open_store
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash, Crashed, Fuse, doomed
@@ -158,6 +160,21 @@ class Scenario:
             for view in views or self.views:
                 shutil.rmtree(below / folder_of(view), ignore_errors=True)
 
+    @contextmanager
+    def declared_with(self, change: Callable[[PlannedView], model.View]) -> Iterator[None]:
+        """Let each materialized view that is declared in SQL be declared otherwise for a while, over the same log."""
+        plan = self.project.plan()
+        before = {path: path.read_text(encoding="utf-8") for path in self.folder.rglob("*.sql")}
+        for path, text in before.items():
+            path.write_text(_changed(text, path, plan, change), encoding="utf-8")
+        self.restart()
+        try:
+            yield
+        finally:
+            for path, text in before.items():
+                path.write_text(text, encoding="utf-8")
+            self.restart()
+
     def close(self) -> None:
         """End the process that is alive."""
         self.project.close()
@@ -200,6 +217,15 @@ class Scenario:
     def _catch_up(self, views: Sequence[str], per_batch: int | None) -> list[CaughtUp]:
         options = {} if per_batch is None else {"max_commits": str(per_batch)}
         return self.project.catch_up(*views, options=options)
+
+
+def _changed(text: str, path: Path, plan: Plan, change: Callable[[PlannedView], model.View]) -> str:
+    declared = parse_declarations(text, str(path)).declarations
+    wanted = [
+        change(plan.view(found.name)) if isinstance(found, model.View) and found.materialized else found
+        for found in declared
+    ]
+    return ";\n".join(render(found) for found in wanted)
 
 
 def _write(folder: Path, sql: str | Path, spark: Mapping[str, str], stores: Mapping[str, str]) -> None:

@@ -1,0 +1,105 @@
+"""`headwater run`: what it tells while it runs, and how it is ended.
+
+Every line names a view and where it is. With `--json` each line is an object: `at`, `level`, `event` and its fields.
+Views that go on tell so every ten seconds; what changes their state is told at once.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from headwater.cli.output import as_json, show_instant
+from headwater.operate import CaughtUp, Reading
+
+EVERY = 10.0
+"""Seconds between two lines of a view that goes on."""
+
+
+class Narrator:
+    """Tells what happens on standard error, one line each; from any thread."""
+
+    def __init__(self, *, as_records: bool, write: Callable[[str], object] = sys.stderr.write) -> None:
+        self._as_records = as_records
+        self._write = write
+        self._guard = threading.Lock()
+        self._told: dict[str, float] = {}
+        self._waiting: set[str] = set()
+
+    def tell(self, event: str, level: str = "info", **fields: Any) -> None:
+        """Tell one thing."""
+        at = datetime.now(UTC)
+        if self._as_records:
+            record = {"at": at, "level": level, "event": event} | fields
+            line = json.dumps(record, default=as_json, ensure_ascii=False)
+        else:
+            parts = [f"{name}={_spelled(value)}" for name, value in fields.items() if value is not None]
+            line = " ".join([f"{at:%H:%M:%S}", f"{level.upper():7}", event, *parts])
+        with self._guard:
+            self._write(f"{line}\n")
+
+    def progress(self, reading: Reading) -> None:
+        """Tell how a view goes on: at once when it starts, has caught up, waits or goes on again; else now and then."""
+        view, now = reading.view, time.monotonic()
+        if reading.note is not None:
+            self._waiting.add(view)
+            self.tell("view waits", "warning", view=view, note=reading.note)
+        elif not reading.commits:
+            self.tell("view starts", view=view, version=reading.version, heads=dict(reading.heads))
+        elif view in self._waiting or now - self._told.get(view, -EVERY) >= EVERY:
+            self._waiting.discard(view)
+            self._told[view] = now
+            lag = sum(reading.heads.values()) - sum(reading.commits.values())
+            self.tell(
+                "view follows", view=view, version=reading.version, commits=dict(reading.commits), lag=max(0, lag),
+                watermark=reading.watermark, rows=reading.rows,
+            )  # fmt: skip
+
+    def ended(self, done: CaughtUp) -> None:
+        """Tell that a view has ended, and why if it failed."""
+        if done.error is None:
+            commits = dict(done.position.commits) if done.position else {}
+            self.tell("view ends", view=done.view, version=done.version, commits=commits)
+        else:
+            self.tell("view stopped", "error", view=done.view, version=done.version, **_told(done))
+
+
+def _told(done: CaughtUp) -> dict[str, Any]:
+    found = done.error.as_dict() if done.error else {}
+    return {name: value for name, value in found.items() if name not in ("view", "version")}
+
+
+def _spelled(value: Any) -> str:
+    match value:
+        case dict():
+            return ",".join(f"{name}:{found}" for name, found in value.items()) or "none"
+        case datetime():
+            return show_instant(value).replace(" ", "T")
+        case str() if " " in value:
+            return json.dumps(value, ensure_ascii=False)
+        case _:
+            return str(value)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second Ctrl-C interrupts what is still under way."""
+    stop = threading.Event()
+
+    def ask(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

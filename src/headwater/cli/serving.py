@@ -1,0 +1,173 @@
+"""Commands that keep a project going and show how it goes: run, status, watch, and the tokens of its API."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.live import Live
+
+import headwater as hw
+from headwater.cli.app import HERE, Folder, Json, app, command
+from headwater.cli.arguments import parse_span
+from headwater.cli.demo import run_demo
+from headwater.cli.output import console, print_json
+from headwater.cli.run import Narrator, ended_by_signals
+from headwater.cli.status import show_status
+from headwater.cli.watch import Board
+from headwater.config import ServeSettings
+from headwater.errors import ArgumentRefused
+from headwater.serve import open_server, require_extra
+
+DEMO_UNATTENDED = timedelta(seconds=30)
+tokens = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API.")
+app.add_typer(tokens, name="token")
+to_tokens = partial(command, to=tokens)
+
+
+@command
+def run(
+    views: Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address to serve on; as in headwater.toml, else loopback.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on.")] = None,
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
+    project: Folder = HERE,
+    json_: Annotated[bool, typer.Option("--json", help="Logs as JSON lines.")] = False,
+) -> int:
+    """Keep views at the head of their topics and serve them, until Ctrl-C or SIGTERM. One that fails stops alone."""
+    narrator = Narrator(as_records=json_)
+    with hw.open(project) as opened, ended_by_signals() as stop:
+        wanted = {"host": host, "port": port}
+        settings = opened.settings.serve.model_copy(update={k: v for k, v in wanted.items() if v is not None})
+        opened.plan()
+        with open_server(opened, settings) if serve else nullcontext() as server:
+            narrator.tell("project starts", project=opened.name, url=server.url if server else None)
+            done = opened.run(*(views or ()), progress=narrator.progress, ended=narrator.ended, stop=stop)
+            if server and any(found.error for found in done):
+                stop.wait()  # what is in the stores is served all the same
+        narrator.tell("project ends", project=opened.name)
+    return 1 if any(found.error for found in done) else 0
+
+
+@command
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="How long, such as 30s; else until Ctrl-C.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve on.")] = 8765,
+    json_: Json = False,
+) -> int:
+    """Card payments streaming into views, live, at http://127.0.0.1:8765; then every view is held against the log.
+
+    Where nobody watches (standard output is no terminal) it ends by itself after 30 seconds.
+    """
+    console.quiet = json_
+    unattended = None if console.is_terminal and not json_ else DEMO_UNATTENDED
+    wanted = parse_span(duration) if duration else unattended
+    with ended_by_signals() as stop:
+        summary = run_demo(folder, wanted, ServeSettings(port=port), stop)
+    if json_:
+        print_json(asdict(summary))
+    return 0 if summary.identical and summary.remainder == 0 else 1
+
+
+@command
+def status(project: Folder = HERE, json_: Json = False) -> int:
+    """Show how topics and views are: heads, watermarks, lag, ledgers. Exit code 1 if a ledger leaves a remainder."""
+    with hw.open(project) as opened:
+        found = opened.status()
+    if json_:
+        print_json(found.as_dict())
+    else:
+        show_status(found)
+    return 1 if any(view.ledger and view.ledger.remainder for view in found.views) else 0
+
+
+@command
+def watch(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="End after so many changes.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show changes of a view as they happen, whichever process runs it; a live table in a terminal. Ctrl-C ends it."""
+    seen = 0
+    with hw.open(project) as opened, ended_by_signals() as stop:
+        board = Board(view, opened.plan().view(view))
+        lines = json_ or not console.is_terminal
+        with nullcontext() if lines else Live(board, console=console, refresh_per_second=8):
+            for table in opened.watch(view, stop=stop):
+                for change in table.to_pylist():
+                    if json_:
+                        print_json(change)
+                    elif lines:
+                        console.print(board.line(change))
+                    else:
+                        board.take(change)
+                    seen += 1
+                    if limit is not None and seen >= limit:
+                        return
+
+
+@to_tokens
+def create(
+    name: Annotated[str, typer.Argument(help="What the token is called.")],
+    role: Annotated[str, typer.Option(help="read, write or operate; each includes the ones before it.")] = "read",
+    stream: Annotated[list[str] | None, typer.Option(help="A stream that it is for; all, if nothing is named.")] = None,
+    view: Annotated[list[str] | None, typer.Option(help="A view that it is for.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Make a token and show it, once: only its hash is kept."""
+    require_extra()
+    from headwater.serve.access import ROLES, Tokens
+
+    found = next((known for known in ROLES if known == role), None)
+    if found is None:
+        raise ArgumentRefused(f'there is no role "{role}"', hint=f"The roles are {', '.join(ROLES)}.")
+    with hw.open(project) as opened:
+        secret = Tokens(opened.folder).create(name, found, stream or (), view or ())
+    if json_:
+        print_json({"name": name, "token": secret})
+    else:
+        console.print(secret, markup=False)
+
+
+@to_tokens
+def list_(project: Folder = HERE, json_: Json = False) -> None:
+    """Show the tokens: names, roles, scopes, when they were made. Nobody can show the tokens themselves."""
+    require_extra()
+    from headwater.serve.access import Tokens
+
+    with hw.open(project) as opened:
+        found = Tokens(opened.folder).all()
+    for token in found:
+        if json_:
+            print_json(asdict(token.access) | {"made_at": token.made_at})
+        else:
+            scope = ", ".join([*token.access.streams, *token.access.views]) or "everything"
+            console.print(f"{token.access.name}: {token.access.role} of {scope}, made at {token.made_at}")
+
+
+@to_tokens
+def revoke(
+    name: Annotated[str, typer.Argument(help="What the token is called.")], project: Folder = HERE, json_: Json = False
+) -> None:
+    """Forget a token: from now on it is refused."""
+    require_extra()
+    from headwater.serve.access import Tokens
+
+    with hw.open(project) as opened:
+        Tokens(opened.folder).revoke(name)
+    if json_:
+        print_json({"name": name, "revoked": True})

@@ -1,0 +1,47 @@
+"""What `headwater status` shows: the golden figures, topics first, then views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.cli.output import console, show_rows
+from headwater.operate import Status
+from headwater.operate.status import TopicStatus, ViewStatus
+
+
+def show_status(status: Status) -> None:
+    """Topics and views as tables."""
+    console.print(f"[bold]{status.project}[/] at {status.at:%Y-%m-%d %H:%M:%S} UTC")
+    if status.topics:
+        show_rows([_topic(topic) for topic in status.topics], list(_topic(status.topics[0])))
+    if status.views:
+        console.print()
+        show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
+
+
+def _topic(topic: TopicStatus) -> dict[str, Any]:
+    holds = [source.name for source in topic.sources if source.holds]
+    return {
+        "topic": topic.topic,
+        "head": topic.head,
+        "rows": topic.rows,
+        "dead": topic.dead,
+        "watermark": topic.watermark,
+        "sources": len(topic.sources),
+        "held by": ", ".join(holds[:3]) if len(topic.sources) > 1 else None,
+    }
+
+
+def _view(view: ViewStatus) -> dict[str, Any]:
+    ledger = view.ledger
+    return {
+        "view": view.view,
+        "state": view.state,
+        "version": view.version,
+        "lag": view.lag,
+        "watermark": view.watermark,
+        "rows in": ledger.rows_in if ledger else None,
+        "late": ledger.late if ledger else None,
+        "dead": ledger.dead if ledger else None,
+        "remainder": ledger.remainder if ledger else None,
+    }

@@ -1,0 +1,43 @@
+"""The cut of a micro-batch: up to which commits a query that follows its topics may read next.
+
+A query asks each of its scans where the next batch ends, one after the other. All are given the same cut, so that a
+topic that is read twice is read up to one commit, whatever is appended meanwhile. A query that has read everything
+waits here for a commit, so that it neither asks all the time nor wakes up late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from headwater.log import TopicLog
+from headwater.log.watch import Watch
+
+QUIET = timedelta(milliseconds=100)
+"""How long a query waits for a commit before its topics are quiet, and it closes what is due."""
+
+
+class Cut:
+    """The heads that one query's next batch goes to at most. Not thread-safe: Spark asks from one thread.
+
+    `is_quiet` tells that nothing was committed while the query waited, or that it has just started.
+    """
+
+    def __init__(self, logs: Iterable[TopicLog], watch: Watch) -> None:
+        self._watch = watch
+        self._heads = watch.heads(logs)
+        self._asked: dict[object, tuple[TopicLog, int]] = {}
+        self.is_quiet = True
+
+    def head(self, scan: object, log: TopicLog, reached: int) -> int:
+        """The head for a scan of a log that has been read up to a commit. A scan that asks again asks for the next."""
+        if scan in self._asked:
+            self._next()
+        self._asked[scan] = (log, reached)
+        return self._heads[log]
+
+    def _next(self) -> None:
+        is_behind = any(reached < self._heads[log] for log, reached in self._asked.values())
+        self.is_quiet = not self._watch.wait(self._heads, timedelta() if is_behind else QUIET)
+        self._heads = self._watch.heads(self._heads)
+        self._asked.clear()

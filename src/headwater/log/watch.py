@@ -1,0 +1,76 @@
+"""Watching logs: whoever waits for a commit is woken by it, whichever process made it.
+
+One thread asks for the heads of all watched logs, so that any number of views can wait without asking themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Self
+
+from headwater.errors import HeadwaterError
+from headwater.log.topic import TopicLog
+
+NEAR, FAR = timedelta(milliseconds=20), timedelta(milliseconds=200)
+"""How often a log on a disk is asked for its head, and one in an object store."""
+
+Heads = Mapping[TopicLog, int]
+
+
+class Watch:
+    """The heads of some logs, as they are now; a log that has no commit yet has the head 0. Use it in a `with` block.
+
+    A storage that doesn't answer is asked again: whoever reads the log says what is wrong with it.
+    """
+
+    def __init__(self, logs: Iterable[TopicLog]) -> None:
+        self._heads = dict.fromkeys(logs, 0)
+        self._moved = threading.Condition()
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._ask, args=(every, found), name="headwater-watch", daemon=True)
+            for every, found in self._by_distance()
+            if found
+        ]
+
+    def _by_distance(self) -> list[tuple[timedelta, list[TopicLog]]]:
+        far = [log for log in self._heads if "://" in log.storage.url]
+        return [(NEAR, [log for log in self._heads if log not in far]), (FAR, far)]
+
+    def __enter__(self) -> Self:
+        for log in self._heads:
+            self._heads[log] = max(log.head, 0)
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def heads(self, logs: Iterable[TopicLog]) -> dict[TopicLog, int]:
+        """The newest commit of each log, as far as is known."""
+        with self._moved:
+            return {log: self._heads[log] for log in logs}
+
+    def wait(self, seen: Heads, longest: timedelta) -> bool:
+        """Wait until one of these logs has a commit that was not seen, and tell whether one has."""
+        with self._moved:
+            return self._moved.wait_for(
+                lambda: any(self._heads[log] > head for log, head in seen.items()), longest.total_seconds()
+            )
+
+    def _ask(self, every: timedelta, logs: list[TopicLog]) -> None:
+        while not self._ended.wait(every.total_seconds()):
+            for log in logs:
+                try:
+                    head = log.head
+                except HeadwaterError:
+                    continue
+                if head > self._heads[log]:
+                    with self._moved:
+                        self._heads[log] = head
+                        self._moved.notify_all()

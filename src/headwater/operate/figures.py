@@ -1,0 +1,132 @@
+"""The golden figures of views that run: how far behind, how fast, how fresh, and in what state.
+
+Freshness is measured per commit: from when its events arrived at the log until the store has what they changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from headwater.errors import HeadwaterError
+from headwater.log import TopicLog
+from headwater.log.read import arrived_at
+from headwater.operate.supervise import CaughtUp, Reading
+
+State = Literal["starting", "following", "waiting", "stopped"]
+SAMPLES = 500
+"""How many commits the freshness of a view is told from."""
+RATE_OVER = timedelta(seconds=10)
+_COMMITS_OF_A_BATCH = 20
+
+
+@dataclass
+class Figures:
+    """What is known of one view. `lag` is in commits. Rates are per second, over the last ten."""
+
+    view: str
+    state: State = "starting"
+    version: int = 0
+    commits: Mapping[str, int] = field(default_factory=dict)
+    heads: Mapping[str, int] = field(default_factory=dict)
+    watermark: datetime | None = None
+    batches: int = 0
+    events: int = 0
+    rows: int = 0
+    written_at: datetime | None = None
+    note: str | None = None
+    error: dict[str, Any] | None = None
+    _delays: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
+    _recent: deque[tuple[datetime, int, int]] = field(default_factory=deque)
+
+    @property
+    def lag(self) -> int:
+        """How many commits of its topics the view has not read."""
+        return sum(max(0, head - self.commits.get(name, 0)) for name, head in self.heads.items())
+
+    def freshness(self, share: float) -> float | None:
+        """Within how many seconds this share of the newest commits was in the store; None before the first."""
+        found = sorted(self._delays)
+        return found[min(len(found) - 1, int(share * len(found)))] if found else None
+
+    def rates(self, now: datetime) -> tuple[float, float]:
+        """Events read and rows written per second."""
+        recent = [sample for sample in self._recent if sample[0] > now - RATE_OVER]
+        seconds = RATE_OVER.total_seconds()
+        return sum(events for _, events, _ in recent) / seconds, sum(rows for _, _, rows in recent) / seconds
+
+    def as_dict(self, now: datetime) -> dict[str, Any]:
+        """The figures with stable names."""
+        events_per_second, rows_per_second = self.rates(now)
+        return {
+            "view": self.view, "state": self.state, "version": self.version, "commits": dict(self.commits),
+            "heads": dict(self.heads), "lag": self.lag, "watermark": self.watermark, "batches": self.batches,
+            "events": self.events, "rows": self.rows, "events_per_second": events_per_second,
+            "rows_per_second": rows_per_second, "freshness_p50": self.freshness(0.5),
+            "freshness_p99": self.freshness(0.99), "written_at": self.written_at, "note": self.note,
+            "error": self.error,
+        }  # fmt: skip
+
+
+class Gauge:
+    """Collects the figures of views from what their runs report. Thread-safe."""
+
+    def __init__(self, log_of: Callable[[str, str], TopicLog], now: Callable[[], datetime]) -> None:
+        self._log_of = log_of
+        self._now = now
+        self._guard = threading.Lock()
+        self._views: dict[str, Figures] = {}
+
+    def take(self, reading: Reading) -> None:
+        """Take in how far a run has come."""
+        with self._guard:
+            figures = self._views.setdefault(reading.view, Figures(reading.view))
+            figures.note = reading.note
+            if reading.note is not None:
+                figures.state = "waiting"
+                return
+            figures.version, figures.heads = reading.version, reading.heads
+            if reading.commits:
+                self._advance(figures, reading)
+
+    def _advance(self, figures: Figures, reading: Reading) -> None:
+        now, before = self._now(), figures.commits
+        figures.state, figures.error = "following", None
+        figures.commits, figures.watermark, figures.written_at = reading.commits, reading.watermark, now
+        figures.batches += 1
+        figures.events += reading.events
+        figures._recent.append((now, reading.events, reading.rows - figures.rows))
+        figures.rows = reading.rows
+        while figures._recent and figures._recent[0][0] < now - RATE_OVER:
+            figures._recent.popleft()
+        if reading.events and before:
+            figures._delays.extend(self._delays(reading, before, now))
+
+    def _delays(self, reading: Reading, before: Mapping[str, int], now: datetime) -> list[float]:
+        """How old the events of each new commit are."""
+        found = []
+        for name, commit in reading.commits.items():
+            log, last = self._log_of(reading.view, name), before.get(name, commit)
+            arrivals = [arrived_at(log, last)] if last < commit else []
+            for number in range(max(last + 1, commit - _COMMITS_OF_A_BATCH), commit + 1):
+                arrivals.append(arrived_at(log, number))
+                if arrivals[-1] > arrivals[-2]:  # a tick brings no events
+                    found.append((now - arrivals[-1]).total_seconds())
+        return found
+
+    def end(self, done: CaughtUp) -> None:
+        """Take in that a view has stopped, and why."""
+        with self._guard:
+            figures = self._views.setdefault(done.view, Figures(done.view))
+            figures.state = "stopped"
+            error: HeadwaterError | None = done.error
+            figures.error = error.as_dict() if error else None
+
+    def figures(self) -> list[Figures]:
+        """What is known of each view that has run."""
+        with self._guard:
+            return list(self._views.values())

@@ -1,0 +1,114 @@
+"""Status: how a project is, topic by topic and view by view: from its log, its stores, and what runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from headwater.log import TopicLog
+from headwater.log.journal import instant
+from headwater.log.read import count_rows
+from headwater.operate.figures import Figures
+from headwater.operate.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """A source of a topic that isn't idle: the newest event time it has sent, and when it was last heard of.
+
+    The one that `holds` the watermark has the oldest.
+    """
+
+    name: str
+    newest_at: datetime
+    heard_at: datetime
+    holds: bool
+
+
+@dataclass(frozen=True)
+class TopicStatus:
+    """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters."""
+
+    topic: str
+    head: int
+    rows: int
+    dead: int
+    watermark: datetime
+    sources: tuple[SourceStatus, ...]
+
+
+@dataclass(frozen=True)
+class ViewStatus:
+    """A view: where its store is, how far behind the log that is, its ledger, and the figures of its run, if it runs.
+
+    `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
+    runs in this process, else `at rest`; `empty` if it has no rows to serve yet.
+    """
+
+    view: str
+    state: str
+    execution: str
+    emit: str
+    store: str
+    version: int | None
+    commits: Mapping[str, int]
+    heads: Mapping[str, int]
+    watermark: datetime | None
+    ledger: Ledger | None
+    figures: Figures | None = None
+
+    @property
+    def lag(self) -> int:
+        """How many commits of its topics are not in its store."""
+        return sum(max(0, head - self.commits.get(name, 0)) for name, head in self.heads.items())
+
+
+@dataclass(frozen=True)
+class Status:
+    """A project at an instant."""
+
+    project: str
+    at: datetime
+    topics: tuple[TopicStatus, ...]
+    views: tuple[ViewStatus, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same with stable field names."""
+        return {
+            "project": self.project,
+            "at": self.at,
+            "topics": [asdict(topic) for topic in self.topics],
+            "views": [self._view(view) for view in self.views],
+        }
+
+    def _view(self, view: ViewStatus) -> dict[str, Any]:
+        found = {name: getattr(view, name) for name in _NAMES}
+        found |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
+        figures = view.figures.as_dict(self.at) if view.figures else {}
+        found |= {name: figures.get(name) for name in _FIGURES}
+        if view.ledger is None:
+            return found | {"ledger": None}
+        counts = {name: getattr(view.ledger, name) for name in _COUNTS}
+        return found | {"ledger": counts}
+
+
+def topic_status(log: TopicLog, dead: TopicLog) -> TopicStatus:
+    """How a topic is, from its log and that of its dead letters."""
+    clock = log.clock
+    oldest = min((source.mark for source in clock.sources.values()), default=None)
+    sources = tuple(
+        SourceStatus(name, instant(source.mark), instant(source.arrived), source.mark == oldest)
+        for name, source in sorted(clock.sources.items())
+    )
+    watermark = instant(clock.watermark)
+    return TopicStatus(log.topic.name, log.head, count_rows(log), count_rows(dead), watermark, sources)
+
+
+_NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")
+_FIGURES = (
+    "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
+    "written_at", "note", "error",
+)  # fmt: skip
+_COUNTS = ("rows_in", "used", "filtered", "late", "duplicates", "expanded", "dead", "remainder")

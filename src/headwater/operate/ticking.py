@@ -1,0 +1,69 @@
+"""Ticking: the watermarks of silent topics go on while views follow them, so that windows close without new events.
+
+A topic that declares `idle` is ticked every second; once it has been silent for long, at every tenth of its silence, up
+to a minute: a topic that rests over night doesn't fill its log with ticks.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from headwater.errors import HeadwaterError
+from headwater.log import TopicLog
+from headwater.log.journal import instant
+
+SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=1)
+_logger = logging.getLogger("headwater.run")
+
+
+def pause_after(silence: timedelta) -> timedelta:
+    """How long a topic that has been silent for so long is left alone before the next tick.
+
+    >>> pause_after(timedelta(seconds=3)).total_seconds(), pause_after(timedelta(minutes=2)).total_seconds()
+    (1.0, 12.0)
+    """
+    return max(SHORTEST, min(LONGEST, silence / 10))
+
+
+class Ticker:
+    """Ticks topics in a thread of its own. `after` is told of each tick's commit."""
+
+    def __init__(self, logs: Iterable[TopicLog], after: Callable[[TopicLog, int], None]) -> None:
+        self._next = {log: log.now() for log in logs if log.topic.idle is not None}
+        self._after = after
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, name="headwater-ticks", daemon=True)
+
+    def __enter__(self) -> Ticker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(SHORTEST.total_seconds()):
+            for log, due_at in list(self._next.items()):
+                if log.now() >= due_at:
+                    self._next[log] = self._tick(log)
+
+    def _tick(self, log: TopicLog) -> datetime:
+        """Tick a topic that has events; tell when it is due again."""
+        try:
+            before = log.head
+            if before > 0:
+                self._count(log, before)
+            now = log.now()
+            return now + pause_after(now - instant(log.clock.arrived))
+        except HeadwaterError as failure:
+            _logger.warning("a tick of %s failed and will be tried again: %s", log.topic.name, failure.summary)
+            return log.now() + SHORTEST
+
+    def _count(self, log: TopicLog, before: int) -> None:
+        commit = log.tick().commit
+        if commit > before:
+            self._after(log, commit)

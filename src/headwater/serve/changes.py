@@ -1,0 +1,118 @@
+"""Changes of a view as they happen: a snapshot, then what each batch changed, for as long as the subscriber likes.
+
+Each batch ends with an id, `VERSION.BATCH`: whoever comes back with the last one it has seen gets what it has missed,
+and nothing twice. A subscriber that reads too slowly is not waited for: it is told so and let go, and comes back
+likewise. When another version of the view is promoted, a new snapshot follows.
+
+Messages are `snapshot` (rows), `change` (op, before, after), `heartbeat`, and `slow`, which is the last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from fastapi import APIRouter, Depends, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from headwater.errors import HeadwaterError
+from headwater.serve.access import Access, asks
+from headwater.serve.encode import to_json
+from headwater.serve.feed import Feed, Feeds, Queue, batches_after, snapshot_of
+from headwater.serve.message import Delivery, Message, Since
+from headwater.serve.problem import problem_of
+from headwater.serve.service import Service
+
+_SLOW = "Messages came faster than they were read. Go on from the last id."
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes of changes."""
+    router = APIRouter(prefix="/views", tags=["views"])
+    feeds = Feeds(service.project)
+
+    @router.get("/{name}/changes", response_class=Response)
+    async def changes(
+        name: str,
+        request: Request,
+        since: str | None = None,
+        snapshot: bool = True,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """Server-sent events: a snapshot, then changes. `Last-Event-ID` or `since` goes on from an id."""
+        access.check_view(name)
+        last = request.headers.get("last-event-id") or since
+        messages = await _subscribe(service, feeds, name, last, snapshot)
+        events = (message.as_event() async for message in messages)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+    @router.websocket("/{name}/changes")
+    async def changes_by_websocket(
+        socket: WebSocket, name: str, since: str | None = None, snapshot: bool = True
+    ) -> None:
+        await socket.accept()
+        try:
+            asks("read")(socket).check_view(name)
+            async for message in await _subscribe(service, feeds, name, since, snapshot):
+                await socket.send_text(message.as_frame())
+        except HeadwaterError as error:
+            await socket.send_text(to_json({"event": "problem"} | problem_of(error)).decode())
+        except (WebSocketDisconnect, RuntimeError):  # it is gone
+            return
+        await socket.close()
+
+    return router
+
+
+async def _subscribe(
+    service: Service, feeds: Feeds, name: str, since: str | None, snapshot: bool
+) -> AsyncIterator[Message]:
+    """The messages of a subscription; what is wrong with it is raised before the first."""
+    last = None if since is None else Since.read(since)
+    feed = feeds.of(service.project.plan().view(name).name)
+    service.subscriptions.take()
+    queue: Queue | None = None
+    try:
+        queue, version = await feed.open()
+        if last is not None and last.version == version:
+            first = await run_in_threadpool(batches_after, service.project, feed.view, last)
+        else:
+            found = await run_in_threadpool(snapshot_of, service.project, feed.view)
+            first = [found if snapshot else Delivery.of_snapshot(found.at, [])]
+            last = found.at
+    except BaseException:
+        service.subscriptions.leave()
+        if queue is not None:
+            feed.close(queue)
+        raise
+    return _messages(service, feed, queue, first, last)
+
+
+async def _messages(
+    service: Service, feed: Feed, queue: Queue, first: list[Delivery], at: Since
+) -> AsyncIterator[Message]:
+    heartbeat = service.settings.heartbeat.total_seconds()
+    try:
+        for delivery in first:
+            at = delivery.at
+            for message in delivery.messages:
+                yield message
+        while True:
+            try:
+                found = await asyncio.wait_for(queue.get(), heartbeat)
+            except TimeoutError:
+                yield Message("heartbeat", {"at": str(at)})
+                continue
+            if found is None:
+                yield Message("slow", {"detail": _SLOW})
+                return
+            if found.at.version == at.version and found.at.batch <= at.batch:
+                continue  # it was read from the store before the queue had it
+            at = found.at
+            for message in found.messages:
+                yield message
+    finally:
+        feed.close(queue)
+        service.subscriptions.leave()

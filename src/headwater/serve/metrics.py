@@ -1,0 +1,68 @@
+"""The figures as Prometheus has them. Labels are names of topics and views: as many as are declared, never more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from headwater.operate.status import Status
+from headwater.project import Project
+
+_LEDGER = ("used", "filtered", "late", "duplicates", "dead")
+
+
+class Metrics(Collector):
+    """Asks the project for its status each time it is scraped."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    def collect(self) -> Iterator[Metric]:
+        """Every figure."""
+        status = self._project.status()
+        yield from _topics(status)
+        yield from _views(status)
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing beforehand: registering must not ask the project."""
+        return iter(())
+
+
+def _topics(status: Status) -> Iterator[Metric]:
+    rows = CounterMetricFamily("headwater_topic_rows", "Rows in the log of a topic.", labels=["topic"])
+    dead = CounterMetricFamily("headwater_topic_dead", "Dead letters of a topic.", labels=["topic"])
+    head = GaugeMetricFamily("headwater_topic_head", "The newest commit of a topic.", labels=["topic"])
+    behind = GaugeMetricFamily(
+        "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["topic"]
+    )
+    for topic in status.topics:
+        rows.add_metric([topic.topic], topic.rows)
+        dead.add_metric([topic.topic], topic.dead)
+        head.add_metric([topic.topic], topic.head)
+        if topic.watermark.year > 1970:
+            behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
+    yield from (rows, dead, head, behind)
+
+
+def _views(status: Status) -> Iterator[Metric]:
+    lag = GaugeMetricFamily("headwater_view_lag_commits", "Commits that a view has not read.", labels=["view"])
+    stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
+    fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
+    remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
+    fresh = GaugeMetricFamily(
+        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
+    )
+    for view in status.views:
+        lag.add_metric([view.view], view.lag)
+        stopped.add_metric([view.view], float(view.state == "stopped"))
+        if view.ledger is not None:
+            remainder.add_metric([view.view], view.ledger.remainder)
+            for fate in _LEDGER:
+                fates.add_metric([view.view, fate], getattr(view.ledger, fate))
+        for share in (0.5, 0.99):
+            found = view.figures.freshness(share) if view.figures else None
+            if found is not None:
+                fresh.add_metric([view.view, str(share)], found)
+    yield from (lag, stopped, fates, remainder, fresh)

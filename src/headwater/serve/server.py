@@ -1,0 +1,67 @@
+"""The server: the application on an address, in a thread of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Self
+
+import uvicorn
+
+from headwater.config import ServeSettings
+from headwater.errors import OperatorError
+from headwater.project import Project
+from headwater.serve.app import create_app
+from headwater.serve.service import Service
+
+_START = 30.0
+_GRACE = 3
+"""Seconds that requests under way are given when the server ends."""
+
+
+class Server:
+    """Serves a project within a `with` block; `url` is where."""
+
+    def __init__(self, project: Project, settings: ServeSettings) -> None:
+        self.service = Service(project, settings)
+        self._socket = _bound(settings)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(
+            create_app(self.service), log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="headwater-serve", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        deadline = time.monotonic() + _START
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not self._server.started:
+            raise OperatorError("the server did not start", hint="See what it said before this.")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+def _bound(settings: ServeSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((settings.host, settings.port))
+    except OSError as cause:
+        found.close()
+        raise OperatorError(
+            f"the server can't bind to {settings.host}:{settings.port}",
+            detail=f"{cause.strerror}. Nothing was started.",
+            hint="Another process may have the port: name another one with --port.",
+        ) from cause
+    return found

@@ -1,0 +1,57 @@
+"""What the routes work with: the project, and how much may go on at a time.
+
+Work that can be slow (an append, a query) takes a *place*; where none is free the caller is told to come back, and the
+views are not slowed down.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headwater.config import ServeSettings
+from headwater.errors import Overloaded
+from headwater.project import Project
+
+
+class Places:
+    """So many at a time, and no queue."""
+
+    def __init__(self, what: str, places: int) -> None:
+        self._what = what
+        self._places = places
+        self._free = threading.BoundedSemaphore(places)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Take a place, or raise `Overloaded` at once."""
+        self.take()
+        try:
+            yield
+        finally:
+            self.leave()
+
+    def take(self) -> None:
+        """Take a place; whoever does leaves it again."""
+        if not self._free.acquire(blocking=False):
+            raise Overloaded(
+                f"{self._places} {self._what} are under way, which is the most at a time",
+                detail="Nothing was done.",
+                hint="Repeat the request after the time that Retry-After says.",
+            )
+
+    def leave(self) -> None:
+        """Leave a place."""
+        self._free.release()
+
+
+class Service:
+    """A project that is served."""
+
+    def __init__(self, project: Project, settings: ServeSettings) -> None:
+        self.project = project
+        self.settings = settings
+        self.appends = Places("appends", settings.appends)
+        self.queries = Places("queries", settings.queries)
+        self.subscriptions = Places("subscriptions", settings.subscriptions)

@@ -1,0 +1,75 @@
+"""Routes about the whole: status, lineage, metrics, health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Depends, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from headwater.errors import HeadwaterError
+from headwater.project import Project
+from headwater.serve.access import Access, asks
+from headwater.serve.encode import answer
+from headwater.serve.metrics import Metrics
+from headwater.serve.service import Service
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes at the root."""
+    router = APIRouter(tags=["project"])
+    registry = CollectorRegistry()
+    registry.register(Metrics(service.project))
+
+    @router.get("/status")
+    def status(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """How every topic and view is: heads, watermarks, lag, rates, freshness, ledgers."""
+        access.check_whole()
+        return answer(service.project.status().as_dict())
+
+    @router.get("/lineage")
+    def lineage(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """What is read by what: topics, views and stores, and the edges between them."""
+        access.check_whole()
+        return answer(lineage_of(service.project))
+
+    @router.get("/metrics")
+    def metrics(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """The figures for Prometheus."""
+        access.check_whole()
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    @router.get("/healthz")
+    def alive() -> Response:
+        """Whether the process answers."""
+        return answer({"alive": True})
+
+    @router.get("/readyz")
+    def ready() -> Response:
+        """Whether the log and the stores answer, and no view has stopped; 503 if not. It names no view."""
+        try:
+            views = service.project.status().views
+        except HeadwaterError as error:
+            return answer({"ready": False, "reason": error.code()}, 503)
+        stopped = sum(view.state == "stopped" for view in views)
+        empty = sum(view.version is None for view in views)
+        is_ready = not stopped and not empty
+        return answer({"ready": is_ready, "stopped": stopped, "empty": empty}, 200 if is_ready else 503)
+
+    return router
+
+
+def lineage_of(project: Project) -> dict[str, Any]:
+    """The graph of a project: nodes with their kinds, and edges from what is read to what reads it."""
+    plan = project.plan()
+    nodes = [{"name": name, "kind": "stream"} for name in plan.topics]
+    edges = []
+    for planned in plan.views.values():
+        kind = "view" if planned.view.materialized else "inlined view"
+        nodes.append({"name": planned.name, "kind": kind})
+        edges += [{"from": source, "to": planned.name} for source in plan.graph.sources(planned.name)]
+        if planned.view.materialized:
+            edges.append({"from": planned.name, "to": f"store {planned.view.store or 'main'}"})
+    stores = {edge["to"] for edge in edges if edge["to"].startswith("store ")}
+    nodes += [{"name": name, "kind": "store"} for name in sorted(stores)]
+    return {"nodes": nodes, "edges": edges}

@@ -1,0 +1,159 @@
+"""Routes of streams and tables: events in, dead letters out."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from headwater.errors import ArgumentRefused, FormatRefused, TooLarge, UnreadableEvent
+from headwater.serve.access import Access, asks
+from headwater.serve.encode import answer
+from headwater.serve.service import Service
+from headwater.serve.token import Place, spell
+
+JSON = ("application/json",)
+LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
+ARROW = ("application/vnd.apache.arrow.stream",)
+_KEY = re.compile(r"(?P<producer>[\x21-\x7e]{1,200}):(?P<number>\d{1,18})")
+_BETWEEN = re.compile(r"[ \t\r\n,]+")
+_BODY = {"content": {kind: {} for kind in (*JSON, LINES[0], *ARROW)}, "required": True}
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes below /streams."""
+    router = APIRouter(prefix="/streams", tags=["streams"])
+
+    @router.post("/{name}/events", openapi_extra={"requestBody": _BODY}, status_code=201)
+    async def append(
+        name: str,
+        request: Request,
+        source: str = "http",
+        strict: bool = False,
+        access: Access = Depends(asks("write")),  # noqa: B008
+    ) -> Response:
+        """Append events: a JSON object or array, JSON lines or an Arrow stream. The answered `token` is where they are.
+
+        `Idempotency-Key: PRODUCER:NUMBER`, the number rising: the same one again appends nothing and is answered alike.
+        """
+        access.check_stream(name)
+        topic = service.project.topic(name).name
+        sequence = _sequence(request.headers.get("idempotency-key"))
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        with service.appends.taken():
+            rows = _rows(kind, await _body(request, service.settings.body_bytes))
+            receipt = await run_in_threadpool(
+                service.project.append, topic, rows, source=source, sequence=sequence, strict=strict
+            )
+        found = {field: getattr(receipt, field) for field in _RECEIPT}
+        token = spell(service.project, Place(topic, receipt.commit))
+        return answer(found | {"token": token}, 200 if receipt.repeated else 201)
+
+    @router.get("/{name}/dead")
+    def dead(
+        name: str,
+        limit: int = 100,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """The newest dead letters: bytes, reason, where they came from, when."""
+        access.check_stream(name)
+        letters = service.project.dead(name)
+        count = max(1, min(limit, service.settings.query_rows))
+        newest = letters.slice(max(0, letters.num_rows - count)).to_pylist()
+        return answer({"topic": name, "count": letters.num_rows, "letters": [_letter(found) for found in newest]})
+
+    @router.get("/{name}/log")
+    def log(
+        name: str,
+        last: int = 20,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """The last commits: rows, event times, watermark, sources."""
+        access.check_stream(name)
+        commits = service.project.log(name, max(1, min(last, 1000)))
+        return answer({"topic": name, "commits": [vars(commit) for commit in commits]})
+
+    return router
+
+
+_RECEIPT = ("topic", "commit", "rows", "dead", "watermark", "behind", "repeated")
+_LETTER = ("position", "error", "reason", "source", "bytes", "_arrived_at", "_commit", "_row")
+
+
+def _letter(found: dict[str, Any]) -> dict[str, Any]:
+    shown = {name.removeprefix("_"): found[name] for name in _LETTER}
+    return shown | {"bytes": found["bytes"].decode("utf-8", "replace") if found["bytes"] is not None else None}
+
+
+def _sequence(key: str | None) -> tuple[str, int] | None:
+    if key is None:
+        return None
+    found = _KEY.fullmatch(key.strip())
+    if found is None:
+        raise ArgumentRefused(
+            "the idempotency key is not PRODUCER:NUMBER",
+            detail="The number says where in the order of a producer's appends this one is.",
+            hint="Write, for example, Idempotency-Key: till-7:42, and 43 for the next append of till-7.",
+        )
+    return found["producer"], int(found["number"])
+
+
+async def _body(request: Request, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise TooLarge(
+                f"the body has more than {most:,} bytes",
+                detail="Nothing was appended.",
+                hint="Send the events in several requests, or raise serve.body_bytes in headwater.toml.",
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _rows(kind: str, body: bytes) -> Any:
+    if kind in JSON or kind in LINES:
+        return _lines(body) if kind in JSON else body
+    if kind in ARROW:
+        try:
+            return pa.ipc.open_stream(io.BytesIO(body)).read_all()
+        except (pa.ArrowInvalid, OSError) as cause:
+            raise UnreadableEvent("the body is no Arrow stream", detail=f"{cause}. Nothing was appended.") from cause
+    raise FormatRefused(
+        f'the content type "{kind or "none"}" can\'t be taken',
+        detail="Nothing was appended.",
+        hint=f"Send {', '.join([*JSON, LINES[0], *ARROW])}.",
+    )
+
+
+def _lines(body: bytes) -> bytes:
+    """A JSON document as lines, each value as it was written: a line's end can only stand between its parts."""
+    try:
+        text = body.decode("utf-8-sig").strip()
+        values = list(_elements(text)) if text.startswith("[") else [text]
+        if not text.startswith("["):
+            json.loads(text)
+    except ValueError as cause:
+        raise UnreadableEvent("the body is not JSON", detail=f"{cause}. Nothing was appended.") from cause
+    return "\n".join(value.replace("\n", " ").replace("\r", " ") for value in values).encode()
+
+
+def _elements(text: str) -> Iterator[str]:
+    """The elements of an array, as they were written."""
+    json.loads(text)
+    decoder, at = json.JSONDecoder(), 1
+    while True:
+        found = _BETWEEN.match(text, at)
+        at = found.end() if found else at
+        if text[at] == "]":
+            return
+        _, end = decoder.raw_decode(text, at)
+        yield text[at:end]
+        at = end

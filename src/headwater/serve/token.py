@@ -1,0 +1,49 @@
+"""Positions as callers hold them: where an append has put its rows, to wait for in a view.
+
+A token is opaque to callers. It names the log too: one from another project, or from a log that was deleted and made
+anew, is refused instead of meaning something else.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+
+from headwater.errors import ArgumentRefused
+from headwater.project import Project
+
+
+@dataclass(frozen=True)
+class Place:
+    """A commit of a topic."""
+
+    topic: str
+    commit: int
+
+
+def spell(project: Project, place: Place) -> str:
+    """The token of a place."""
+    text = json.dumps([place.topic, place.commit, project.identity(place.topic)])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def read(project: Project, token: str) -> Place:
+    """The place that a token names."""
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        topic, commit, identity = json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
+        place = Place(str(topic), int(commit))
+    except (ValueError, TypeError, binascii.Error, UnicodeEncodeError):
+        raise ArgumentRefused(
+            "the position is no token", hint="Give what an append answered as `token`, as it was."
+        ) from None
+    declared = {found.name for found in project.declared.topics}
+    if place.topic not in declared or project.identity(place.topic) != identity:
+        raise ArgumentRefused(
+            "the position is from another project",
+            detail="The log that it names is not here, or was made anew since.",
+            hint="Give a token that an append to this project has answered.",
+        )
+    return place

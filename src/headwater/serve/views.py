@@ -1,0 +1,128 @@
+"""Routes of views: their rows with the position that they are true for, what was late, what became of every event."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from headwater.errors import ArgumentRefused
+from headwater.model import parse_duration
+from headwater.operate.views import DEFAULT_STORE
+from headwater.project import Project
+from headwater.serve.access import Access, asks
+from headwater.serve.encode import answer
+from headwater.serve.feed import no_rows
+from headwater.serve.reach import Way
+from headwater.serve.selection import Selection, read_selection
+from headwater.serve.service import Service
+from headwater.serve.token import read
+from headwater.store import Position, Version
+
+_TRIES = 5
+DEFAULT_WAIT = timedelta(seconds=5)
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes below /views, but for changes."""
+    router = APIRouter(prefix="/views", tags=["views"])
+    project = service.project
+
+    @router.get("/{name}")
+    def rows(
+        name: str,
+        request: Request,
+        after: str | None = None,
+        timeout: str | None = None,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """Rows of a view: by `column=value`, `column.gte=value` …, with `order`, `limit` and `page`.
+
+        `after` is a token that an append answered: the view is waited for, at most `timeout`, so that one reads one's
+        own write.
+        """
+        access.check_view(name)
+        view = project.plan().view(name).name
+        if after is not None:
+            Way(project, view, read(project, after)).wait(_patience(timeout, service.settings.longest_wait))
+        version = _served(project, view)
+        target, parameters = version.target, request.query_params.multi_items()
+        selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
+        with service.queries.taken():
+            position, found = read_rows(project, view, selection)
+        body = {"view": view, "version": target.version, "position": as_record(position)}
+        more = len(found) > selection.limit
+        return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
+
+    @router.get("/{name}/late")
+    def late(
+        name: str,
+        limit: int = 100,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """The rows that came too late, once per window, and how late they were. It is a query on the log by Spark."""
+        access.check_view(name)
+        with service.queries.taken():
+            found = project.late(name)
+        part = found.slice(0, max(1, min(limit, service.settings.query_rows)))
+        return answer({"view": name, "count": found.num_rows, "rows": part.to_pylist()})
+
+    @router.get("/{name}/ledger")
+    def ledger(name: str, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """What became of every event: rows in = used + filtered + late + duplicates + dead; a remainder is an alarm."""
+        access.check_view(name)
+        found = project.ledger(name)
+        return answer(asdict(found) | {"rows_in": found.rows_in, "remainder": found.remainder})
+
+    @router.get("/{name}/explain")
+    def explain(name: str, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """How the view is executed and why, its stages, the state it keeps, its versions."""
+        access.check_view(name)
+        return answer(project.explain(name).as_dict())
+
+    return router
+
+
+def _patience(text: str | None, longest: timedelta) -> timedelta:
+    if text is None:
+        return min(DEFAULT_WAIT, longest)
+    try:
+        found = parse_duration(f"{text} seconds" if text.replace(".", "", 1).isdigit() else text)
+    except ValueError:
+        raise ArgumentRefused(f'"{text}" is no duration', hint="Write seconds (5), or a duration (500ms).") from None
+    return min(found, longest)
+
+
+def _served(project: Project, view: str) -> Version:
+    version = project.served(view)
+    if version is None:
+        raise no_rows(view)
+    return version
+
+
+def read_rows(project: Project, view: str, selection: Selection) -> tuple[Position | None, list[dict[str, Any]]]:
+    """Rows, and a position that they are true for: the same before and after they were read.
+
+    Where batches come faster than rows can be read, it is the one before: the rows are at least as new.
+    """
+    store = project.plan().view(view).view.store or DEFAULT_STORE
+    for _ in range(_TRIES):
+        before = _position(project, view)
+        rows = project.query(selection.statement(view), store=store).to_pylist()
+        if _position(project, view) == before:
+            break
+    return before, rows
+
+
+def _position(project: Project, view: str) -> Position | None:
+    version = project.served(view)
+    return version.position if version else None
+
+
+def as_record(position: Position | None) -> dict[str, Any] | None:
+    """A position with stable field names."""
+    if position is None:
+        return None
+    return {"batch": position.batch, "commits": dict(position.commits), "watermark": position.watermark}

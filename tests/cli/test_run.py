@@ -1,0 +1,50 @@
+"""What `headwater run` tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from datetime import UTC, datetime
+
+from headwater.cli.run import Narrator, ended_by_signals
+from headwater.errors import ViewFailed
+from headwater.operate import CaughtUp, Reading
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FOLLOWS = Reading("spend", {"payments": 7}, {"payments": 9}, 30, AT, version=2)
+
+
+def test_lines_name_the_view_and_where_it_is() -> None:
+    lines: list[str] = []
+    narrator = Narrator(as_records=False, write=lines.append)
+    narrator.progress(Reading("spend", {}, {"payments": 9}, version=2))
+    narrator.progress(FOLLOWS)
+    narrator.progress(FOLLOWS)
+    narrator.progress(Reading("spend", {}, {}, note="attempt 2 of 5 in 0.5 s: locked"))
+    narrator.progress(FOLLOWS)
+    assert [line.split(" ", 1)[1].strip() for line in lines] == [
+        "INFO    view starts view=spend version=2 heads=payments:9",
+        "INFO    view follows view=spend version=2 commits=payments:7 lag=2 watermark=2026-01-01T12:00:00.000 rows=30",
+        'WARNING view waits view=spend note="attempt 2 of 5 in 0.5 s: locked"',
+        "INFO    view follows view=spend version=2 commits=payments:7 lag=2 watermark=2026-01-01T12:00:00.000 rows=30",
+    ], "one that goes on is told of now and then, and when it goes on again"
+
+
+def test_json_lines_have_stable_names() -> None:
+    lines: list[str] = []
+    narrator = Narrator(as_records=True, write=lines.append)
+    narrator.progress(FOLLOWS)
+    narrator.ended(CaughtUp("spend", 2, error=ViewFailed('view "spend" stopped', detail="Why.", view="spend")))
+    follows, stopped = (json.loads(line) for line in lines)
+    assert list(follows) == ["at", "level", "event", "view", "version", "commits", "lag", "watermark", "rows"]
+    assert (stopped["level"], stopped["event"], stopped["error"]) == ("error", "view stopped", "view-failed")
+
+
+def test_a_signal_asks_for_the_end_and_what_was_there_before_is_restored() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with ended_by_signals() as stop:
+        assert not stop.is_set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.wait(5)
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,100 @@
+"""Commands that show how a project goes, and the tokens of its API, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import headwater as hw
+from headwater.cli.watch import Board
+from tests.cli.test_commands import headwater, records
+from tests.serve.conftest import DECLARED, Bank
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "headwater.toml").write_text('name = "bank"\n')
+    (tmp_path / "bank.sql").write_text(DECLARED)
+    return tmp_path
+
+
+def test_status_shows_topics_and_views(folder: Path) -> None:
+    with hw.open(folder) as project:
+        project.append("payments", [{"id": "1", "card": "c", "amount": "1", "at": NOON}])
+        Bank(project, None).write([("c", "1.00", 1)])  # type: ignore[arg-type]
+    shown = headwater("status", folder=folder)
+    assert shown.returncode == 0, shown.stderr
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert lines[2][:4] == ["payments", "1", "1", "0"]
+    assert ["spend", "at", "rest", "1", "0"] in [line[:5] for line in lines]
+    (record,) = records("status", folder=folder)
+    assert [view["state"] for view in record["views"]] == ["at rest", "empty"]
+
+
+def test_tokens_are_made_listed_and_revoked(folder: Path) -> None:
+    made = headwater("token", "create", "till", "--role", "write", "--stream", "payments", folder=folder)
+    assert made.returncode == 0
+    assert made.stdout.startswith("hw_")
+    assert headwater("token", "list", folder=folder).stdout.startswith("till: write of payments, made at ")
+    assert made.stdout.strip() not in headwater("token", "list", "--json", folder=folder).stdout
+    assert headwater("token", "create", "x", "--role", "king", folder=folder).returncode == 1
+    assert headwater("token", "revoke", "till", folder=folder).returncode == 0
+    assert headwater("token", "revoke", "till", folder=folder).returncode == 1
+
+
+def test_watch_shows_what_another_process_changes(folder: Path) -> None:
+    with hw.open(folder) as project:
+        bank = Bank(project, None)  # type: ignore[arg-type]
+        bank.write([("c1", "1.00", 1)])
+        command = [
+            sys.executable,
+            "-c",
+            "from headwater.cli import main; main()",
+            "watch",
+            "spend",
+            "--json",
+            "--limit",
+            "2",
+        ]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as watching:
+            ended = threading.Event()
+
+            def write() -> None:
+                while not ended.wait(0.3):  # from the moment on that it watches
+                    bank.write([("c1", f"{bank.batch}.00", bank.batch)])
+
+            writing = threading.Thread(target=write)
+            writing.start()
+            out, _ = watching.communicate(timeout=60)
+            ended.set()
+            writing.join()
+    assert watching.returncode == 0
+    changes = [json.loads(line) for line in out.splitlines()]
+    assert [change["op"] for change in changes] == ["update", "update"]
+    assert changes[1]["after"]["n"] == changes[0]["after"]["n"] + 1
+
+
+def test_a_board_has_the_newest_change_on_top(folder: Path) -> None:
+    from rich.console import Console
+
+    with hw.open(folder) as project:
+        board = Board("spend", project.plan().view("spend"))
+    row = {"card": "c1", "window_end": NOON, "spent": "1.00", "n": 1}
+    board.take({"op": "insert", "before": None, "after": row})
+    board.take({"op": "insert", "before": None, "after": row | {"card": "c2"}})
+    board.take({"op": "update", "before": row, "after": row | {"n": 2}})
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(board)
+    title, _, first, second = captured.get().splitlines()
+    assert title.strip() == "spend: 3 changes"
+    assert (first.split()[:2], second.split()[:2]) == (["~", "c1"], ["+", "c2"])
+    assert board.line({"op": "delete", "before": row, "after": None}).startswith("[red]-[/] card=c1")

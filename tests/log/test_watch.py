@@ -1,0 +1,36 @@
+"""Waiting for commits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from headwater.log import TopicLog, open_storage
+from headwater.log.watch import Watch
+from tests.log.conftest import ORDERS, orders
+
+LONG, SHORT = timedelta(seconds=20), timedelta(milliseconds=50)
+
+
+def test_a_commit_of_another_process_wakes_who_waits_for_its_log(tmp_path: Path) -> None:
+    log, other = (TopicLog(ORDERS, open_storage(str(tmp_path / name))) for name in ("a", "b"))
+    elsewhere = TopicLog(ORDERS, open_storage(str(tmp_path / "a")))
+    with Watch([log, other]) as watch:
+        assert watch.heads([log, other]) == {log: 0, other: 0}
+        assert not watch.wait({log: 0}, SHORT)
+        threading.Timer(0.1, lambda: elsewhere.append(orders(("x", 1)))).start()
+        began = time.monotonic()
+        assert watch.wait({log: 0}, LONG)
+        assert time.monotonic() - began < 5
+        assert watch.heads([log, other]) == {log: 1, other: 0}
+        assert not watch.wait({other: 0}, SHORT), "what happens to one log wakes nobody who waits for another"
+        assert watch.wait({log: 0}, SHORT), "what was missed is told at once"
+
+
+def test_a_log_is_known_as_it_is_when_the_watch_begins(tmp_path: Path) -> None:
+    log = TopicLog(ORDERS, open_storage(str(tmp_path)))
+    log.append(orders(("x", 1)))
+    with Watch([log]) as watch:
+        assert watch.heads([log]) == {log: 1}

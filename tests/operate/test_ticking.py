@@ -1,0 +1,48 @@
+"""Watermarks of silent topics go on."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+
+from headwater.log import TopicLog, open_storage
+from headwater.model import INSTANT, Bounded, Column, Stream
+from headwater.operate.ticking import Ticker, pause_after
+
+IDLE = timedelta(milliseconds=200)
+
+
+def make(folder: Path, idle: timedelta | None) -> TopicLog:
+    columns = (Column("at", INSTANT, nullable=False),)
+    stream = Stream(name="calls", columns=columns, time="at", watermark=Bounded(timedelta(seconds=5)), idle=idle)
+    log = TopicLog(stream, open_storage(str(folder)))
+    log.append(pa.table({"at": [datetime.now(UTC)]}, schema=pa.schema([columns[0].field])))
+    return log
+
+
+def test_a_silent_topic_is_ticked_and_one_that_waits_for_its_sources_is_not(tmp_path: Path) -> None:
+    silent, patient = make(tmp_path / "silent", IDLE), make(tmp_path / "patient", None)
+    before, ticks = (silent.watermark, patient.watermark), list[tuple[TopicLog, int]]()
+    with Ticker([silent, patient], lambda log, commit: ticks.append((log, commit))):
+        deadline = time.monotonic() + 20
+        while silent.watermark == before[0] and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert silent.watermark > before[0]
+    assert (patient.watermark, patient.head) == (before[1], 1)
+    assert {log for log, _ in ticks} == {silent}
+    assert ticks[0][1] == 2
+
+
+def test_a_log_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+    log = TopicLog(make(tmp_path / "made", IDLE).topic, open_storage(str(tmp_path / "absent")))
+    with Ticker([log], lambda log, commit: None):
+        time.sleep(1.2)
+    assert log.head == -1
+
+
+def test_the_longer_a_topic_is_silent_the_less_often_it_is_ticked() -> None:
+    silences = [timedelta(seconds=seconds) for seconds in (0, 5, 60, 3600, 86_400)]
+    assert [pause_after(silence).total_seconds() for silence in silences] == [1, 1, 6, 60, 60]

@@ -1,0 +1,104 @@
+"""Who may do what: tokens, roles, scopes; and what is never served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import headwater as hw
+from headwater.config import ServeSettings
+from headwater.errors import ArgumentRefused, TokenRefused
+from headwater.serve.access import Tokens
+from tests.serve.conftest import Bank, event, serve
+
+OPEN = {"/healthz", "/readyz"}
+
+
+@pytest.fixture
+def exposed(tmp_path: Path) -> Iterator[Bank]:
+    """A bank on an address that others can reach."""
+    yield from serve(tmp_path / "exposed", host="0.0.0.0")
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def routes(bank: Bank) -> list[tuple[str, str]]:
+    """Every method and path that the API says it has."""
+    paths = bank.client.get("/openapi.json").json()["paths"]
+    return [(method.upper(), path.format(name="spend")) for path, found in paths.items() for method in found]
+
+
+def ask(bank: Bank, method: str, path: str, headers: dict[str, str]) -> httpx.Response:
+    body: Any = {"sql": "SELECT 1"} if path == "/query" else event(1)
+    path = path.replace("/streams/spend", "/streams/payments")
+    return bank.client.request(method, path, json=body if method == "POST" else None, headers=headers)
+
+
+def test_every_route_but_health_needs_a_token_that_is_known(exposed: Bank) -> None:
+    assert len(routes(exposed)) >= 12
+    for method, path in routes(exposed):
+        for headers in ({}, bearer("hw_wrong"), {"Authorization": "Basic eDp5"}):
+            found = ask(exposed, method, path, headers)
+            assert (found.status_code == 401) == (path not in OPEN), (path, headers)
+            if path not in OPEN:
+                assert found.headers["www-authenticate"] == "Bearer"
+                assert found.json()["type"] == "urn:headwater:error:token-refused"
+
+
+def test_a_role_and_a_scope_allow_so_much(exposed: Bank) -> None:
+    tokens = Tokens(exposed.project.folder)
+    reader, writer = tokens.create("reader", "read"), tokens.create("writer", "write")
+    till = tokens.create("till", "write", streams=["payments"])
+    board = tokens.create("board", "read", views=["spend"])
+    append, rows, status = ("POST", "/streams/payments/events"), ("GET", "/views/spend"), ("GET", "/status")
+    exposed.write([("c1", "1.00", 1)])
+    expected = {
+        reader: (403, 200, 200),
+        writer: (201, 200, 200),
+        till: (201, 403, 403),
+        board: (403, 200, 403),
+    }
+    for token, statuses in expected.items():
+        found = tuple(ask(exposed, *what, bearer(token)).status_code for what in (append, rows, status))
+        assert found == statuses
+    assert ask(exposed, "GET", "/views/untouched", bearer(board)).json()["who"] == "caller"
+
+
+def test_tokens_are_told_once_kept_as_hashes_and_revoked(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    secret = tokens.create("ci", "write")
+    file = tmp_path / ".headwater" / "tokens.json"
+    assert secret not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    assert (tokens.access(secret).name, tokens.access(secret).role) == ("ci", "write")
+    with pytest.raises(ArgumentRefused):
+        tokens.create("ci", "read")
+    tokens.revoke("ci")
+    with pytest.raises(TokenRefused):
+        tokens.access(secret)
+    with pytest.raises(ArgumentRefused):
+        tokens.revoke("ci")
+
+
+def test_on_loopback_only_names_of_this_machine_are_served(bank: Bank) -> None:
+    assert bank.client.get("/status").status_code == 200
+    assert bank.client.get("/status", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_answers_are_not_for_other_origins(bank: Bank) -> None:
+    found = bank.client.get("/status", headers={"Origin": "https://evil.example"})
+    assert not [name for name in found.headers if name.startswith("access-control")]
+    assert found.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_server_binds_to_loopback_unless_told(tmp_path: Path) -> None:
+    assert ServeSettings().host == "127.0.0.1"
+    (tmp_path / "headwater.toml").write_text('name = "x"\n[serve]\nport = 9000\n')
+    with hw.open(tmp_path) as project:
+        assert (project.settings.serve.host, project.settings.serve.port) == ("127.0.0.1", 9000)

@@ -1,0 +1,64 @@
+"""How the whole is, over HTTP."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from headwater.errors import CallError, HeadwaterError, InternalError, StoreUnavailable
+from headwater.serve.problem import problem_of, status_of
+from tests.serve.conftest import Bank, event
+
+
+def test_the_status_names_every_topic_and_view(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=[event(1), event(2, amount="much")])
+    bank.write([("c1", "1.00", 1)], commit=0)
+    found = bank.client.get("/status").json()
+    (topic,) = found["topics"]
+    assert (topic["topic"], topic["head"], topic["rows"], topic["dead"]) == ("payments", 1, 1, 1)
+    assert [(source["name"], source["holds"]) for source in topic["sources"]] == [("http", True)]
+    spend, untouched = found["views"]
+    assert (spend["state"], spend["lag"], spend["ledger"]["remainder"]) == ("at rest", 1, 0)
+    assert (untouched["state"], untouched["version"], untouched["ledger"]) == ("empty", None, None)
+
+
+def test_the_process_is_alive_before_its_views_are_ready(bank: Bank) -> None:
+    assert bank.client.get("/healthz").json() == {"alive": True}
+    found = bank.client.get("/readyz")
+    assert (found.status_code, found.json()) == (503, {"ready": False, "stopped": 0, "empty": 2})
+
+
+def test_metrics_are_what_prometheus_reads(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=event(1))
+    bank.write([("c1", "1.00", 1)], commit=0)
+    families = {found.name: found for found in text_string_to_metric_families(bank.client.get("/metrics").text)}
+    samples = {(s.name, *sorted(s.labels.values())): s.value for family in families.values() for s in family.samples}
+    assert samples["headwater_topic_rows_total", "payments"] == 1
+    assert samples["headwater_view_lag_commits", "spend"] == 1
+    assert samples["headwater_view_events_total", "spend", "used"] == 1
+    assert samples["headwater_view_ledger_remainder", "spend"] == 0
+
+
+def test_lineage_leads_from_streams_to_stores(bank: Bank) -> None:
+    found = bank.client.get("/lineage").json()
+    assert {node["name"]: node["kind"] for node in found["nodes"]} == {
+        "payments": "stream", "spend": "view", "untouched": "view", "store main": "store",
+    }  # fmt: skip
+    assert {"from": "payments", "to": "spend"} in found["edges"]
+    assert {"from": "spend", "to": "store main"} in found["edges"]
+
+
+def test_what_the_server_does_not_have_is_a_problem_too(bank: Bank) -> None:
+    for method, path, status in (("GET", "/nothing", 404), ("DELETE", "/status", 405)):
+        found = bank.client.request(method, path)
+        assert (found.status_code, found.headers["content-type"]) == (status, "application/problem+json")
+        assert (found.json()["status"], found.json()["who"]) == (status, "caller")
+
+
+def test_every_error_has_a_status_and_someone_who_must_act() -> None:
+    cases: list[tuple[HeadwaterError, int, str]] = [
+        (CallError("x"), 400, "caller"),
+        (StoreUnavailable("x"), 503, "operator"),
+        (InternalError("x"), 500, "headwater"),
+    ]
+    for error, status, who in cases:
+        assert (status_of(error), problem_of(error)["who"]) == (status, who)

@@ -1,0 +1,130 @@
+"""Events come in over HTTP."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from tests.serve.conftest import Bank, event, serve
+
+LINES = {"content-type": "application/x-ndjson"}
+
+
+def test_an_object_an_array_lines_and_arrow_are_appended(bank: Bank) -> None:
+    post = bank.client.post
+    assert post("/streams/payments/events", json=event(1)).json()["rows"] == 1
+    pretty = json.dumps([event(2), event(3, card='a "card", [1]')], indent=2)
+    array = post(
+        "/streams/payments/events", content=pretty, headers={"content-type": "application/json; charset=utf-8"}
+    )
+    assert (array.status_code, array.json()["rows"]) == (201, 2)
+    lines = b"\n".join(json.dumps(event(number)).encode() for number in (4, 5))
+    assert post("/streams/payments/events", content=lines, headers=LINES).json()["rows"] == 2
+    table = pa.table({"id": ["p-6"], "card": ["c2"], "at": [datetime(2026, 1, 1, 12, tzinfo=UTC)]})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    arrow = post(
+        "/streams/payments/events",
+        content=sink.getvalue(),
+        headers={"content-type": "application/vnd.apache.arrow.stream"},
+    )
+    assert arrow.json()["rows"] == 1
+    rows = bank.project.read("payments").to_pylist()
+    assert [row["id"] for row in rows] == [f"p-{number}" for number in range(1, 7)]
+    assert rows[2]["card"] == 'a "card", [1]'
+    assert {row["_source"] for row in rows} == {"http"}
+
+
+def test_digits_are_kept_as_they_were_written(bank: Bank) -> None:
+    text = '[{"id": "p", "amount": 12345678.10, "at": "2026-01-01T12:00:00Z"}]'
+    bank.client.post("/streams/payments/events", content=text, headers={"content-type": "application/json"})
+    assert str(bank.project.read("payments")["amount"][0]) == "12345678.10"
+
+
+def test_what_cannot_be_read_is_a_dead_letter_and_strictness_refuses_it(bank: Bank) -> None:
+    body = [event(1), event(2, amount="much")]
+    answered = bank.client.post("/streams/payments/events", json=body).json()
+    assert (answered["rows"], answered["dead"]) == (1, 1)
+    (letter,) = bank.client.get("/streams/payments/dead").json()["letters"]
+    assert (letter["error"], json.loads(letter["bytes"])["amount"]) == ("wrong-type", "much")
+    refused = bank.client.post("/streams/payments/events?strict=true", json=body)
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:headwater:error:strict-load-refused")
+
+
+def test_the_same_key_again_appends_nothing(bank: Bank) -> None:
+    def post(number: int, body: Any) -> httpx.Response:
+        headers = {"Idempotency-Key": f"till-1:{number}"}
+        return bank.client.post("/streams/payments/events", json=body, headers=headers)
+
+    first, again = post(1, event(1)), post(1, event(1))
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json()["commit"] == first.json()["commit"]
+    assert again.json()["repeated"]
+    other = post(1, event(2))
+    assert (other.status_code, other.json()["who"]) == (409, "caller")
+    assert post(2, event(2)).status_code == 201
+    assert bank.project.read("payments").num_rows == 2
+
+
+REFUSED = {
+    "no such stream": ("/streams/nope/events", b"{}", "application/json", 404, "unknown-topic"),
+    "a view is no stream": ("/streams/spend/events", b"{}", "application/json", 404, "unknown-topic"),
+    "not JSON": ("/streams/payments/events", b"{", "application/json", 422, "unreadable-event"),
+    "half an array": ("/streams/payments/events", b"[{}, ", "application/json", 422, "unreadable-event"),
+    "not UTF-8": ("/streams/payments/events", b'{"id": "\xff"}', "application/json", 422, "unreadable-event"),
+    "not Arrow": ("/streams/payments/events", b"x", "application/vnd.apache.arrow.stream", 422, "unreadable-event"),
+    "another type": ("/streams/payments/events", b"<a/>", "text/xml", 415, "format-refused"),
+    "a form": ("/streams/payments/events", b"id=1", "application/x-www-form-urlencoded", 415, "format-refused"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_says_who_must_act_and_appends_nothing(bank: Bank, case: str) -> None:
+    path, body, kind, status, code = REFUSED[case]
+    found = bank.client.post(path, content=body, headers={"content-type": kind})
+    assert found.headers["content-type"] == "application/problem+json"
+    told = found.json()
+    assert (found.status_code, told["status"], told["type"]) == (status, status, f"urn:headwater:error:{code}")
+    assert told["who"] == "caller"
+    assert bank.project.head("payments") <= 0
+
+
+def test_a_key_that_is_none_is_refused(bank: Bank) -> None:
+    found = bank.client.post("/streams/payments/events", json=event(1), headers={"Idempotency-Key": "abc"})
+    assert (found.status_code, found.json()["type"]) == (400, "urn:headwater:error:argument-refused")
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> Iterator[Bank]:
+    yield from serve(tmp_path / "narrow", body_bytes=2000, appends=1)
+
+
+def test_a_body_that_is_too_large_is_refused(narrow: Bank) -> None:
+    found = narrow.client.post("/streams/payments/events", json=[event(number) for number in range(100)])
+    assert (found.status_code, found.json()["type"]) == (413, "urn:headwater:error:too-large")
+
+
+def test_more_appends_than_may_be_under_way_are_told_to_come_back(narrow: Bank) -> None:
+    def slowly() -> Iterator[bytes]:
+        yield b'{"id": "p-1", '
+        address = f"{narrow.client.base_url}/streams/payments/events"
+        while (refused := httpx.post(address, json=event(2))).status_code == 201:
+            pass  # the first one has not begun yet
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        assert refused.json()["type"] == "urn:headwater:error:overloaded"
+        yield b'"at": "2026-01-01T12:00:00Z"}'
+
+    done = narrow.client.post(
+        "/streams/payments/events", content=slowly(), headers={"content-type": "application/json"}
+    )
+    assert done.status_code == 201
+    assert narrow.client.post("/streams/payments/events", json=event(3)).status_code == 201

@@ -1,0 +1,109 @@
+"""Rows of views over HTTP, with the position that they are true for."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from tests.serve.conftest import Bank, event
+
+
+@pytest.fixture
+def filled(bank: Bank) -> Bank:
+    """Five cards; c5 has spent the most."""
+    bank.client.post("/streams/payments/events", json=event(1))
+    bank.write([(f"c{number}", f"{number}0.50", number) for number in range(1, 6)])
+    return bank
+
+
+SELECTIONS = {
+    "card=c2": ["c2"],
+    "CARD=c2": ["c2"],
+    "card.in=c1,c3": ["c1", "c3"],
+    "card.ne=c1&n.lt=4": ["c2", "c3"],
+    "spent.gte=30.50&order=-spent": ["c5", "c4", "c3"],
+    "spent=20.5": ["c2"],
+    "window_end=2026-01-01T12:00:00Z&limit=2": ["c1", "c2"],
+    "window_end=2026-01-01T13:00:00%2B01:00&limit=2&page=3": ["c5"],
+    "window_end.gt=2026-01-01T12:00:00Z": [],
+    "card.null=true": [],
+    "card.null=false&order=n,-card&limit=1": ["c1"],
+    "card=' OR 1=1 --": [],
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_rows_are_selected_ordered_and_paged(filled: Bank, selection: str) -> None:
+    found = filled.client.get(f"/views/spend?{selection}").json()
+    assert [row["card"] for row in found["rows"]] == SELECTIONS[selection]
+
+
+def test_the_answer_says_what_it_is_true_for_and_whether_there_is_more(filled: Bank) -> None:
+    found = filled.client.get("/views/spend?limit=4").json()
+    commits = {"payments": filled.project.head("payments")}
+    assert found["position"] == {"batch": 0, "commits": commits, "watermark": "2026-01-01T12:00:00+00:00"}
+    assert (found["view"], found["version"], found["page"], found["more"]) == ("spend", 1, 1, True)
+    assert found["rows"][0] == {"card": "c1", "window_end": "2026-01-01T12:00:00+00:00", "spent": "10.50", "n": 1}
+    assert not filled.client.get("/views/spend?limit=4&page=2").json()["more"]
+
+
+REFUSED = {
+    "/views/nope": (404, "unknown-view"),
+    "/views/untouched": (404, "unknown-view"),
+    "/views/spend?colour=red": (400, "argument-refused"),
+    "/views/spend?spent=much": (400, "argument-refused"),
+    "/views/spend?window_end=noon": (400, "argument-refused"),
+    "/views/spend?n.about=1": (400, "argument-refused"),
+    "/views/spend?order=colour": (400, "argument-refused"),
+    "/views/spend?limit=0": (400, "argument-refused"),
+    "/views/spend?limit=10001": (400, "argument-refused"),
+    "/views/spend?page=0": (400, "argument-refused"),
+    "/views/spend?card.null=perhaps": (400, "argument-refused"),
+    "/views/spend?after=rubbish": (400, "argument-refused"),
+    "/views/spend?after=WyJ4IiwxLCJ5Il0": (400, "argument-refused"),
+}
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_what_cannot_be_answered_says_why(filled: Bank, path: str) -> None:
+    found = filled.client.get(path)
+    status, code = REFUSED[path]
+    assert (found.status_code, found.json()["type"]) == (status, f"urn:headwater:error:{code}")
+    assert found.json()["who"] == "caller"
+
+
+def test_one_reads_ones_own_write(filled: Bank) -> None:
+    token = filled.client.post("/streams/payments/events", json=event(2)).json()["token"]
+    began = time.monotonic()
+    early = filled.client.get(f"/views/spend?after={token}&timeout=0.2")
+    assert (early.status_code, early.json()["type"]) == (504, "urn:headwater:error:not-reached")
+    assert time.monotonic() - began < 10
+    threading.Timer(0.2, lambda: filled.write([("c9", "1.00", 1)])).start()
+    found = filled.client.get(f"/views/spend?after={token}&timeout=20&card=c9")
+    assert [row["card"] for row in found.json()["rows"]] == ["c9"]
+
+
+def test_the_ledger_and_the_explanation_are_answered(filled: Bank) -> None:
+    ledger = filled.client.get("/views/spend/ledger").json()
+    assert (ledger["used"], ledger["remainder"]) == (5, 0)
+    assert filled.client.get("/views/spend/explain").json()["execution"] == "live"
+
+
+def test_queries_read_within_limits_and_cannot_write(filled: Bank) -> None:
+    post = filled.client.post
+    found = post("/query", json={"sql": "SELECT card, spent FROM spend ORDER BY card", "limit": 2}).json()
+    assert (found["rows"][0], found["truncated"]) == ({"card": "c1", "spent": "10.50"}, True)
+    assert [column["name"] for column in found["columns"]] == ["card", "spent"]
+    for sql in (
+        "DELETE FROM spend__v1",
+        "SELECT 1; SELECT 2",
+        "PRAGMA journal_mode = DELETE",
+        "SELECT nope FROM spend",
+    ):
+        refused = post("/query", json={"sql": sql})
+        assert (refused.status_code, refused.json()["type"]) == (400, "urn:headwater:error:statement-refused"), sql
+    assert post("/query", json={"sql": "SELECT 1", "store": "nope"}).status_code == 404
+    assert post("/query", json={"question": "?"}).status_code == 422
+    assert filled.client.get("/views/spend").json()["rows"]
