@@ -72,7 +72,7 @@ bench: setup
 	$(call say,bench: log)
 	@$(VENV)/bin/python bench/log.py
 	$(call say,bench: store)
-	@$(VENV)/bin/python bench/store.py
+	@$(VENV)/bin/python -m bench.store
 	$(call say,bench: live)
 	@$(VENV)/bin/python -m bench.live
 	$(call say,bench: replay)
