@@ -132,6 +132,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "changes where the operators can keep it, else final",
         ),
         OptionKind(
+            "every",
+            "duration",
+            read_duration,
+            "how often, in the time of the watermark, rows that are not final are shown anew",
+            "whenever they change",
+        ),
+        OptionKind(
             "store", "name", read_store, "the store of headwater.toml that serves the view", "the default store"
         ),
         OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
