@@ -47,11 +47,12 @@ class Places:
 
 
 class Service:
-    """A project that is served."""
+    """A project that is served. Its dashboard is `dark`, or light, or (None) as the browser is."""
 
     def __init__(self, project: Project, settings: ServeSettings) -> None:
         self.project = project
         self.settings = settings
+        self.dark: bool | None = None
         self.appends = Places("appends", settings.appends)
         self.queries = Places("queries", settings.queries)
         self.subscriptions = Places("subscriptions", settings.subscriptions)
