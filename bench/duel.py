@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -22,6 +22,7 @@ from bench.effort import Effort, effort_of, median
 from bench.nexmark import ROWS, Data, prepared
 from headwater.engine.session import open_session
 
+Thing = TypeVar("Thing")
 ROUNDS = 5
 """How often each side answers each question; the first time warms up and isn't counted."""
 
@@ -61,17 +62,42 @@ def _tried(attempt: Attempt) -> tuple[int, Effort]:
     return attempt.rows(), effort
 
 
-def run(name: str, duels_of: Callable[[Data, Any], Sequence[Duel]]) -> None:
-    """Prepare the bids, let the sides answer, and print what it took."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+@dataclass(frozen=True)
+class Bench:
+    """The bids, a Spark session, and where progress is shown."""
+
+    data: Data
+    spark: Any
+    bar: Progress
+
+    def each(self, name: str, things: Sequence[Thing], times: int = 1) -> Iterator[tuple[Thing, Callable[[], object]]]:
+        """The things one after the other, each with what is to be called as often as said when it gets on."""
+        task = self.bar.add_task(name, total=len(things) * times)
+        for thing in things:
+            yield thing, lambda: self.bar.update(task, advance=1)
+
+    def tell(self, name: str, duels: Sequence[Duel]) -> None:
+        """Let the sides answer, and print what it took."""
+        fought = [(duel, *duel.fight(done)) for duel, done in self.each(name, duels, ROUNDS)]
+        _print(self.data.rows, fought)
+
+
+@contextmanager
+def prepared_bench(usual: int = ROWS) -> Iterator[Bench]:
+    """The bids that the command line asks for, or the usual number of them."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else usual
     with nullcontext(sys.argv[2]) if len(sys.argv) > 2 else tempfile.TemporaryDirectory() as place, _bar() as bar:
         folder = Path(place)
         task = bar.add_task("bids", total=rows)
         data = prepared(folder, rows, lambda more: bar.update(task, advance=more))
         bar.update(task, completed=rows)
-        duels = duels_of(data, open_session("bench", {}, folder / "spark"))
-        task = bar.add_task(name, total=len(duels) * ROUNDS)
-        _print(rows, [(duel, *duel.fight(lambda: bar.update(task, advance=1))) for duel in duels])
+        yield Bench(data, open_session("bench", {}, folder / "spark"), bar)
+
+
+def run(name: str, duels_of: Callable[[Data, Any], Sequence[Duel]]) -> None:
+    """Prepare the bids, let the sides answer, and print what it took."""
+    with prepared_bench() as bench:
+        bench.tell(name, duels_of(bench.data, bench.spark))
 
 
 def _bar() -> Progress:

@@ -9,6 +9,7 @@ view emits its final rows, Spark appends; where it emits changes, Spark updates.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -18,15 +19,16 @@ from bench.nexmark import COMMIT, QUESTIONS, SCHEMA, Data, Question
 
 COMMITS = 10
 """Commits, and so files, in a micro-batch."""
+LIMITS: Mapping[str, str] = {"max_rows": str(COMMITS * COMMIT)}
 
 
-def catch_up(data: Data, question: Question, emit: str) -> Attempt:
+def catch_up(data: Data, question: Question, emit: str, options: Mapping[str, str] = LIMITS) -> Attempt:
     """Build the view from the start of the log."""
     clause = f" WITH (emit = '{emit}')" if question.windowed else ""
     project = data.project(f"CREATE MATERIALIZED VIEW v{clause} AS {question.sql};")
 
     def work() -> None:
-        (done,) = project.catch_up(options={"max_rows": str(COMMITS * COMMIT)})
+        (done,) = project.catch_up(options=options)
         if done.error:
             raise done.error
 

@@ -163,16 +163,18 @@ def test_a_view_with_a_query_equals_the_one_in_sql() -> None:
         grace="10 minutes",
         late="drop",
         emit="changes",
+        every="10 seconds",
         store="main",
         key="card_id",
         horizon=timedelta(hours=1),
         retention="7 days",
+        execution="live",
         comment="Per minute.",
     )
     assert declared == from_sql(
         """-- Per minute.
         CREATE MATERIALIZED VIEW spend WITH (grace = '10 minutes', late = 'drop', store = 'main', key = 'card_id',
-          horizon = '1 hour', retention = '7 days') AS
+          every = '10 seconds', horizon = '1 hour', retention = '7 days', execution = 'live') AS
         SELECT card_id, SUM(amount) AS spent FROM TABLE(TUMBLE(TABLE transactions, DESCRIPTOR(at), INTERVAL 1 MINUTE))
         GROUP BY card_id EMIT CHANGES"""
     )

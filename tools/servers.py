@@ -113,7 +113,7 @@ class Server:
 
 TABLE = (
     Server("s3", True, GoModule("versitygw", "github.com/versity/versitygw/cmd/versitygw", "v1.8.0")),
-    Server("postgres", False, DebianPackage("initdb", "postgresql", ("usr/lib/postgresql/*/bin",))),
+    Server("postgres", True, DebianPackage("initdb", "postgresql", ("usr/lib/postgresql/*/bin",))),
     Server("redis", False, DebianPackage("redis-server", "redis-server")),
     Server(
         "kafka",

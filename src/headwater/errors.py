@@ -24,6 +24,7 @@
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
     │   ├── StoreUnavailable          the store did not answer or refused; a retry may succeed
+    │   ├── StoreDenied               the store refuses: a password, a database, a permission, an old version
     │   ├── StoreDamaged              the store's file is damaged, or someone dropped or altered a view's table
     │   ├── VersionRefused            a version exists in the store and was made by another plan
     │   ├── BatchRefused              a batch can't follow what the store holds
@@ -411,6 +412,13 @@ class StoreUnavailable(OperatorError):
     """The store did not answer or refused; a batch is in it whole or not at all, and repeating it is harmless."""
 
     transient = True
+
+
+class StoreDenied(OperatorError):
+    """The store is there and refuses to be used: a password, a database, a permission, a version. Nothing was written.
+
+    Another attempt can't help.
+    """
 
 
 class StoreDamaged(OperatorError):

@@ -382,10 +382,6 @@ class Project:
         """The rows of a view as they are served, with exactly the declared types."""
         return self._opened_views().store(view).read(self.plan().view(view).name)
 
-    def changes(self, view: str, version: int, *, since: int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed in a version of a view: one table for each that changed a row."""
-        return self._opened_views().store(view).changes(self.plan().view(view).name, version, since)
-
     def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
         """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""
         stop, at = stop or threading.Event(), _place(self.served(view))
@@ -422,6 +418,14 @@ class Project:
             arrived = {name: reading.seek(self._topic_log(name), until) - 1 for name in names}
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
+
+    def changes(self, view: str, version: int | None = None, *, since: int | None = None) -> Iterator[pa.Table]:
+        """What changed in a view after a batch of it, by default all that is kept: a table for each batch.
+
+        Columns: `op` (insert, update or delete), the row `before` and `after`, `batch`, `commit`, `at`, `watermark` and
+        `watermark_before`, and `timing` (early, on time or late).
+        """
+        return self._opened_views().changes(view, version, since)
 
     def ledger(self, view: str) -> Ledger:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""

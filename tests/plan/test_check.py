@@ -801,6 +801,42 @@ view "v" can't keep emit = 'final'
     (
         EmitRefused,
         """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+--  ^ here
+    SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 3
+""",
+        """\
+view "v" can't keep its rows up to date
+  Detail: Its rows are never final, and have no key by which a change could find them.
+  Hint:   Declare what tells its rows apart with key = '…', or show the rank.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '0 seconds') AS
+--  ^ here
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer
+""",
+        """\
+view "v" states a retention of nothing
+  Detail: It states 0 seconds: no row would ever count.
+  Hint:   Write how long a row counts, like retention = '7 days'.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
+--  ^ here
+    SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
+""",
+        """\
+view "v" states a retention, and keeps nothing that would need one
+  Detail: Every group in it ends with a window or a time, and is forgotten then.
+  Hint:   Leave retention out; how long a window still takes rows after its end is grace = '…'.""",
+    ),
+    (
+        EmitRefused,
+        """\
     CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS SELECT customer, country FROM customers
 --  ^ here
 """,
@@ -952,6 +988,8 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
          "settle", "final"),
         ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '1 day')",
          "settle", "changes"),
+        ("SELECT customer, id FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at) = 1",
+         "WITH (retention = '1 day')", "settle", "changes"),
         ("SELECT DISTINCT id, at FROM orders", "", "live", "changes"),
         ("SELECT id, order_id FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
          "live", "changes"),
@@ -965,6 +1003,53 @@ def test_the_execution_follows_from_the_shape(query: str, options: str, kind: st
     assert (execution.kind, execution.emit) == (kind, model.Emit(emit))
     assert execution.why
     assert execution.emit_why
+
+
+TUMBLED = "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1"
+RANKED = (
+    "SELECT window_end, id, row_number() OVER (PARTITION BY window_end ORDER BY amount) AS place "
+    "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted", "why"),
+    [
+        (TUMBLED, "live", "Spark's streaming keeps its aggregate"),
+        (TUMBLED, "settle", "as declared"),
+        (TUMBLED, "batch", "as declared"),
+        (RANKED, "settle", "as declared"),
+        (RANKED, "batch", "as declared"),
+    ],
+)
+def test_the_author_may_choose_the_execution(query: str, wanted: str, why: str) -> None:
+    execution = view(query, f"WITH (execution = '{wanted}')").execution
+    assert (execution.kind, execution.why) == (wanted, why)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "detail", "hint"),
+    [
+        (RANKED, "execution = 'live'", "Spark's streaming has no OVER windows.",
+         "Write execution = 'settle' or 'batch', or leave it out."),
+        ("SELECT id FROM orders", "execution = 'settle'",
+         "Every row is computed from one row, so that there is nothing to wait for.",
+         "Write execution = 'live', or leave it out."),
+        ("SELECT customer, window_start, window_end, count(*) AS n FROM "
+         "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
+         "execution = 'batch'", "Nothing says how far back an input can matter.",
+         "Write execution = 'live', or leave it out."),
+        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at",
+         "execution = 'settle'",
+         "Its pairs are written as soon as both rows are there, and to settle them would keep them back.",
+         "Write execution = 'live', or leave it out."),
+    ],
+)  # fmt: skip
+def test_an_execution_that_is_not_legal_is_refused_with_the_reason(
+    query: str, options: str, detail: str, hint: str
+) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v WITH ({options}) AS {query}").errors
+    assert (type(finding), finding.detail, finding.hint) == (OptionRefused, detail, hint)
 
 
 @pytest.mark.parametrize(
@@ -997,6 +1082,10 @@ def test_the_horizon_is_the_sum_of_what_the_stages_reach_back(query: str, horizo
          "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY customer, window_start, window_end", "",
          "group", ("who", "until")),
         ("SELECT count(*) AS n FROM orders", "WITH (retention = '1 day')", "group", ()),
+        ("SELECT customer AS who, count(*) AS n FROM orders GROUP BY customer ORDER BY n DESC LIMIT 10",
+         "WITH (retention = '1 day')", "group", ("who",)),
+        ("SELECT customer, count(*) AS n FROM orders GROUP BY customer QUALIFY rank() OVER (ORDER BY n DESC) <= 10",
+         "WITH (retention = '1 day')", "group", ("customer",)),
         ("SELECT id, order_id, at FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
          "group", ("id",)),
         ("SELECT * FROM (SELECT id, at, row_number() OVER (PARTITION BY at ORDER BY id) AS place FROM orders) "

@@ -74,6 +74,19 @@ def test_what_lies_below_is_reached_beyond_the_stated_horizon() -> None:
     assert view(query, "WITH (horizon = '1 day')").horizon == model.parse_duration("1 day 1 hour")
 
 
+def test_groups_of_what_is_retained_reach_no_further_back() -> None:
+    inner = "SELECT customer, count(*) AS n FROM orders GROUP BY customer"
+    for query in (inner, f"{inner} ORDER BY n LIMIT 3", f"SELECT n, count(*) AS c FROM ({inner}) GROUP BY n"):
+        assert view(query, "WITH (retention = '7 days')").horizon == model.parse_duration("7 days")
+
+
+def test_a_view_without_keys_is_found_by_all_of_its_columns() -> None:
+    found = view("SELECT count(*) AS n, max(at) AS last_at FROM orders", "WITH (retention = '7 days')")
+    assert found.identity == ("n", "last_at")
+    assert view("SELECT id FROM orders").identity == ()
+    assert view("SELECT DISTINCT id, at FROM orders").identity == ("id", "at")
+
+
 def test_a_frame_that_spark_does_not_have_is_refused() -> None:
     frame = "GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"
     query = f"SELECT id, sum(amount) OVER (PARTITION BY window_end ORDER BY at {frame}) AS x FROM {TUMBLE}"

@@ -205,7 +205,7 @@ def test_qualify_is_a_top_n_without_showing_the_rank() -> None:
 
 def test_order_by_with_limit_is_a_top_n_over_all_rows() -> None:
     query = "SELECT id, amount FROM orders ORDER BY amount DESC, id LIMIT 10"
-    assert stages(query, "WITH (retention = '1 day')") == [
+    assert stages(query, "WITH (retention = '1 day', key = 'id')") == [
         "TopN 10 by row_number, ordered by amount DESC, id",
         "└─ Scan stream orders: id, amount",
     ]

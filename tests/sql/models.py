@@ -108,10 +108,12 @@ def views(draw: st.DrawFn) -> model.View:
         grace=draw(LENGTHS),
         late=draw(st.sampled_from(["keep", "drop"])),
         emit=draw(st.none() | st.sampled_from(model.Emit)),
+        every=draw(st.none() | LENGTHS),
         store=draw(st.none() | TEXT.filter(str.strip)),
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),
         retention=draw(st.none() | LENGTHS),
+        execution=draw(st.sampled_from([None, "live", "settle", "batch"])),
         comment=comment,
     )
 

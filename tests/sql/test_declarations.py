@@ -86,7 +86,8 @@ def test_personal_columns_name_their_subject() -> None:
 def test_a_materialized_view_is_read_with_its_options() -> None:
     view = declare(
         "CREATE MATERIALIZED VIEW v WITH (grace = '10 minutes', late = 'DROP', store = 'main', key = 'a, `b,c`',"
-        " horizon = '1h', retention = '7d') AS select a from t emit on window close"
+        " every = '10s', horizon = '1h', retention = '7d', execution = 'Settle') AS"
+        " select a from t emit on window close"
     )
     assert view == model.View(
         name="v",
@@ -94,10 +95,12 @@ def test_a_materialized_view_is_read_with_its_options() -> None:
         grace=timedelta(minutes=10),
         late="drop",
         emit=model.Emit.FINAL,
+        every=timedelta(seconds=10),
         store="main",
         key=("a", "b,c"),
         horizon=timedelta(hours=1),
         retention=timedelta(days=7),
+        execution="settle",
     )
 
 

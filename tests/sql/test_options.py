@@ -55,6 +55,6 @@ def test_the_options_of_each_kind_are_those_of_the_language() -> None:
     assert {kind: [option.name for option in options] for kind, options in OPTIONS.items()} == {
         "stream": ["key", "unique", "idle", "max_ahead"],
         "table": ["idle", "max_ahead"],
-        "materialized view": ["grace", "late", "emit", "store", "key", "horizon", "retention"],
+        "materialized view": ["grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"],
         "view": [],
     }

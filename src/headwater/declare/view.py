@@ -30,10 +30,12 @@ class ViewOptions(TypedDict, total=False):
     grace: Duration
     late: model.LatePolicy
     emit: Literal["changes", "final"] | model.Emit | None
+    every: Duration | None
     store: str | None
     key: Names
     horizon: Duration | None
     retention: Duration | None
+    execution: model.ViewExecution | None
     time: str | None
     materialized: bool
     comment: str | None
@@ -97,9 +99,9 @@ def _place_of(query: str, origin: Origin) -> Origin:
 def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
     refuse_unknown("view", options, ViewOptions, origin)
     given: dict[str, Any] = {
-        key: options[key] for key in ("late", "store", "materialized", "comment") if key in options
+        key: options[key] for key in ("late", "store", "materialized", "comment", "execution") if key in options
     }
-    for key in ("grace", "horizon", "retention"):
+    for key in ("grace", "every", "horizon", "retention"):
         if options.get(key) is not None:
             given[key] = read_duration(key, options[key], origin)
     if options.get("emit") is not None:
@@ -108,6 +110,9 @@ def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
         given["key"] = read_names(options["key"])
     if given.get("late", "keep") not in ("keep", "drop"):
         raise OptionRefused(f"late is {given['late']!r}", hint="It is 'keep' or 'drop'.", origin=origin)
+    if given.get("execution") not in (None, "live", "settle", "batch"):
+        hint = "It is 'live', 'settle' or 'batch'."
+        raise OptionRefused(f"execution is {given['execution']!r}", hint=hint, origin=origin)
     return given
 
 

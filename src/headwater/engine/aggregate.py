@@ -6,6 +6,8 @@ the least position, a list is sorted by position, a set by value: the same value
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 from sqlglot import exp
 
@@ -24,28 +26,80 @@ _JOINED = {"listagg", "string_agg"}
 _IDEMPOTENT = {"min", "max", "bool_and", "bool_or", "every", "some", "any", "bit_and", "bit_or"}
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A call taken apart: its arguments as text, ` FILTER (…)` or nothing, and whether it ignores NULLs."""
+
+    arguments: list[str]
+    condition: str
+    ignores_nulls: bool
+
+    def where(self, *tests: str) -> str:
+        """A FILTER on tests of our own and on the call's."""
+        own = self.condition.removeprefix(" FILTER (WHERE ").removesuffix(")")
+        return f" FILTER (WHERE {' AND '.join([*tests, *([f'({own})'] if own else [])])})"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A call that gives the value of the row that comes first in an order: `min_by` or `max_by`."""
+
+    function: str
+    value: str
+    order: str
+    condition: str
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.value}, {self.order}){self.condition}"
+
+
 def stable(call: Call, position: str) -> str:
     """The call in Spark SQL with its order decided by `position`, an SQL expression that orders rows totally."""
-    tree = parse_expression(call.expression.sql)
-    condition = ""
-    if isinstance(tree, exp.Filter):
-        condition = f" FILTER ({spell(tree.expression)})"
-        tree = tree.this
+    tree, condition = _unfiltered(call)
     return _rewritten(call, tree, position, condition) or call.expression.sql
+
+
+def taken_apart(call: Call) -> Taken:
+    """The parts of a call, none of them DISTINCT."""
+    tree, condition = _unfiltered(call)
+    arguments, ignores_nulls = _arguments(tree)
+    if call.function.lower() in _FLAGGED and len(arguments) > 1:
+        ignores_nulls = arguments[1].upper() == "TRUE"
+    return Taken(arguments, condition, ignores_nulls)
+
+
+def ordered(call: Call, position: str) -> Ordered | None:
+    """The call as one that gives the value of a row by an order, with ties decided by `position`; None if it isn't."""
+    name = call.function.lower()
+    if name not in _FIRST | _LAST:
+        return None
+    taken, function = taken_apart(call), "min_by" if name in _FIRST else "max_by"
+    value = taken.arguments[0]
+    if name in ("min_by", "max_by"):
+        by = taken.arguments[1]
+        # the position can be NULL in its type, or Arrow refuses to have a struct of it that is NULL
+        order = f"if({by} IS NULL, NULL, struct({by} AS o, if({by} IS NULL, NULL, {position}) AS p))"
+    else:
+        order = f"if({value} IS NULL, NULL, {position})" if taken.ignores_nulls else position
+    return Ordered(function, value, order, taken.condition)
+
+
+def _unfiltered(call: Call) -> tuple[exp.Expr, str]:
+    tree = parse_expression(call.expression.sql)
+    if isinstance(tree, exp.Filter):
+        return tree.this, f" FILTER ({spell(tree.expression)})"
+    return tree, ""
 
 
 def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str | None:
     name = call.function.lower()
-    arguments, ignores_nulls = _arguments(tree)
-    if name in _FLAGGED and len(arguments) > 1:
-        ignores_nulls = arguments[1].upper() == "TRUE"
+    arguments, _ = _arguments(tree)
     found = next((part for part in tree.iter_expressions() if isinstance(part, exp.Distinct)), None)
     if found is not None:
         rest = [part for part in tree.iter_expressions() if part is not found]
         return _distinct(call, [spell(part) for part in [*found.expressions, *rest]], condition)
-    if name in _FIRST | _LAST:
-        function = "min_by" if name in _FIRST else "max_by"
-        return _by_position(function, name, arguments, position, condition, ignores_nulls)
+    if (by_order := ordered(call, position)) is not None:
+        return str(by_order)
     if name in _LISTS:
         return f"transform({_sorted(arguments[0], position, condition)}, s -> s.v)"
     if name in _JOINED:
@@ -60,18 +114,6 @@ def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str
         total = f"sum(CAST({arguments[0]} AS DECIMAL(38, 0))){condition}"
         return f"CAST({total} AS DOUBLE) / CAST(count({arguments[0]}){condition} AS DOUBLE)"
     return None
-
-
-def _by_position(
-    function: str, name: str, arguments: list[str], position: str, condition: str, ignores_nulls: bool
-) -> str:
-    value = arguments[0]
-    if name in ("min_by", "max_by"):
-        order = arguments[1]
-        return f"{function}({value}, if({order} IS NULL, NULL, struct({order} AS o, {position} AS p))){condition}"
-    if ignores_nulls:
-        return f"{function}({value}, if({value} IS NULL, NULL, {position})){condition}"
-    return f"{function}({value}, {position}){condition}"
 
 
 def _distinct(call: Call, values: list[str], condition: str) -> str:

@@ -79,6 +79,7 @@ def _above(spark: SparkSession, view: BatchView, aggregate: Aggregate) -> Group 
         some = spark.createDataFrame(groups.slice(low, high - low).combine_chunks())
         same = view.lowering(spark)
         lowering = _Above(_nothing, same.grace, same.live, same.settled, same.horizon, aggregate=aggregate, groups=some)
+        lowering = replace(lowering, retention=same.retention, settled_at=same.settled_at)
         computed(lowering.view(view.planned.root))
 
     found = first_failing(groups.num_rows, compute, view.planned.name)

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from headwater.engine.checkpoint import Checkpoint
+from headwater.engine.kept import keeps_panes
+from headwater.engine.view import pace_of
 from headwater.log import TopicLog
 from headwater.model import Session, spell_duration
 from headwater.plan import PlannedView
 from headwater.plan.stages import Aggregate, Assign, Deduplicate, Join, Scan, Stage
-from headwater.plan.state import is_by_identity
+from headwater.plan.state import is_by_identity, is_endless
 
 _OPERATORS = {
     "dedupe": "duplicates",
@@ -24,6 +26,7 @@ _OPERATORS = {
     "sessionWindowStateStoreSaveExec": "sessions",
     "symmetricHashJoin": "join",
 }
+_BOUNDS = ("window_start", "window_end", "window_time")
 _STORES = {"default": "", "left-keyWithIndexToValue": " (left)", "right-keyWithIndexToValue": " (right)"}
 
 
@@ -41,14 +44,27 @@ class Kept:
 
 def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
     """What the operators of a view keep; nothing, if every row is on its own."""
-    if planned.execution.kind == "settle":
-        back = spell_duration(planned.horizon) if planned.horizon is not None else "all the way"
-        return (Kept("settle", f"its position in the store; each step reads the log again, {back} back"),)
+    if (stage := keeps_panes(planned)) is not None:
+        keys = ", ".join([*(key.name for key in stage.keys if key.name not in _BOUNDS), "pane"])
+        ended = _after("the end of its last window", planned.view.grace)
+        return (Kept("settle", "its position in the store"), Kept("panes", f"one row per {keys}", ended))
+    if planned.is_settled:
+        known = planned.horizon is not None and planned.execution.kind == "settle"
+        back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"
+        kept = f"its position in the store; each step reads the log again, {back} back"
+        return (Kept(planned.execution.kind, kept), *_counted(planned))
     grace = planned.view.grace
     found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
     if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
         found.append(_identities(planned.root, grace))
     return tuple(found)
+
+
+def _counted(planned: PlannedView) -> Iterator[Kept]:
+    """The rows that count in groups without an end."""
+    if planned.retention is not None and any(is_endless(stage) for stage in planned.stages):
+        until = _after("their time", planned.retention + pace_of(planned).settles)
+        yield Kept("groups without an end", "nothing; rows count in them", until)
 
 
 def _kept(stage: Stage, grace: timedelta) -> Iterator[Kept]:
@@ -130,7 +146,7 @@ def physical_plan(spark: Any, planned: PlannedView, logs: Mapping[str, TopicLog]
     from headwater.engine.batch import BatchView
     from headwater.engine.live import LiveView
 
-    if planned.execution.kind == "settle":
+    if planned.is_settled:
         view = BatchView(planned, logs, dict.fromkeys(logs, 0))
         frame = view.frame(view.lowering(spark))
     else:

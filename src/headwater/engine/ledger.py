@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.engine.stamp import COMMIT, LAST, NEW, barrier
+from headwater.engine.stamp import COMMIT, LAST, NEW, WINDOWS, barrier
 
 Fate = Literal["filtered", "late", "duplicates", "expanded"]
 LOGGED = "logged"
@@ -98,6 +98,10 @@ class Tally:
         Where nothing is counted any more, because state has been kept, this is only a barrier.
         """
         every = _counting(rows.frame)
+        if WINDOWS in rows.frame.columns:
+            return self._step(
+                rows, fate, every.alias("rows"), _summing(rows.frame, F.col(WINDOWS)).alias("assignments")
+            )
         if LAST in rows.frame.columns:
             return self._step(rows, fate, _counting(rows.frame, LAST).alias("rows"), every.alias("assignments"))
         return self._step(rows, fate, every.alias("rows"))
@@ -107,8 +111,8 @@ class Tally:
         if isinstance(windows, int):
             self.steps.append(_Step(f"count{len(self.steps)}", rows.passed, None, rows.assigned, windows))
             return replace(rows, passed=(self.steps[-1].name,))
-        size = F.when(F.col(NEW), windows) if NEW in rows.frame.columns else windows
-        return self._step(rows, None, _counting(rows.frame).alias("rows"), F.sum(size).alias("assignments"))
+        assignments = _summing(rows.frame, windows)
+        return self._step(rows, None, _counting(rows.frame).alias("rows"), assignments.alias("assignments"))
 
     def _step(self, rows: Rows, fate: Fate | None, *counts: Column) -> Rows:
         name = f"count{len(self.steps)}"
@@ -151,6 +155,11 @@ def _counting(frame: DataFrame, *conditions: str) -> Column:
     if wanted:
         return F.count_if(reduce(and_, wanted))
     return F.count(COMMIT if COMMIT in frame.columns else F.lit(1))
+
+
+def _summing(frame: DataFrame, value: Column) -> Column:
+    """The sum of a value over the rows that are new."""
+    return F.sum(F.when(F.col(NEW), value) if NEW in frame.columns else value)
 
 
 def observed(execution: Any) -> dict[str, Count]:

@@ -27,6 +27,7 @@ from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.over import ahead, ranked, values_of
+from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -38,6 +39,7 @@ from headwater.engine.stamp import (
     ROW,
     STAMP,
     TIME,
+    WINDOWS,
     barrier,
     events,
     in_time,
@@ -48,6 +50,7 @@ from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
 from headwater.plan.execution import is_stateless
+from headwater.plan.panes import Panes, by_panes
 from headwater.plan.stages import (
     Aggregate,
     Apply,
@@ -67,13 +70,15 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
-from headwater.plan.state import ends, is_by_identity
+from headwater.plan.stages import Late as LateStage
+from headwater.plan.state import ends, is_by_identity, is_endless
 
 KEEP = "__keep"
 _NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__key", "__rank"
 _MILLISECOND = timedelta(milliseconds=1)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """No event has a time before it."""
+_AFTER_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 _TOO_LONG = "a session is longer than the horizon that the view states"
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
@@ -93,7 +98,11 @@ class Lowering:
     `live` rows are a stream, whose state must be evicted; `bare` ones come without a barrier. `settled` views get every
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
-    that nobody need run.
+    that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
+    Windows that overlap are combined from panes where it is said which of them are needed (`panes`).
+
+    Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
+    to where the view is settled.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -103,6 +112,10 @@ class Lowering:
     horizon: timedelta | None = None
     tally: Tally | None = None
     bare: bool = False
+    turned_away: bool = False
+    retention: timedelta | None = None
+    settled_at: datetime | None = None
+    panes: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -131,6 +144,8 @@ class Lowering:
                 return self._expand(stage)
             case Assign():
                 return self._assign(stage)
+            case LateStage():
+                return self._turned_away(stage)
             case Union():
                 return self._union(stage)
             case Deduplicate() if self.settled and stage.order and not is_by_identity(stage):
@@ -186,13 +201,32 @@ class Lowering:
             rows.then(expanded(rows.frame, stage, _columns(stage.input), _carried(rows.frame))), "expanded"
         )
 
+    def _turned_away(self, stage: LateStage) -> Rows:
+        """The rows that another view doesn't admit, by its own grace; they happen when they came."""
+        below = stage.input
+        apart = replace(self, grace=stage.grace, tally=None, turned_away=True)
+        if isinstance(below, Assign):
+            rows = self.lower(below.input)
+            late = apart._assigned(Rows(rows.frame), below).frame
+        else:
+            rows = self.lower(below)
+            late = apart._admit(Rows(rows.frame), below, F.col(f"`{stage.time}`")).frame
+        came_at = {found.name: F.col(STAMP) for found in stage.with_role(Role.EVENT_TIME)}
+        shown = [came_at.get(found.name, F.col(f"`{found.name}`")).alias(found.name) for found in stage.columns]
+        carried = [F.col(name) for name in (STAMP, COMMIT, ROW, TIME, NEW) if name in late.columns]
+        once = not isinstance(below, Assign) or has_one(below.window)
+        return self._count(rows.then(late.select(*shown, *carried)), "filtered" if once else "expanded", by_filter=once)
+
     def _assign(self, stage: Assign) -> Rows:
         """Each row once per window that admits it."""
+        return self._assigned(replace(self.lower(stage.input), assigned=True), stage)
+
+    def _assigned(self, rows: Rows, stage: Assign) -> Rows:
         at, window = later(F.col(f"`{stage.time}`"), stage.shift), stage.window
-        rows = replace(self.lower(stage.input), assigned=True)
         if not has_one(window):
             assert isinstance(window, Hop | Cumulate)
-            return self._spread(rows, stage, Spread.of(at, window))
+            spread = Spread.of(at, window)
+            return self._pane(rows, stage, spread) if isinstance(stage, Panes) else self._spread(rows, stage, spread)
         return self._admit(rows.then(_bounded(rows.frame, stage.input, window_of(at, window))), stage, F.col(END))
 
     def _spread(self, rows: Rows, stage: Assign, spread: Spread) -> Rows:
@@ -205,11 +239,20 @@ class Lowering:
         frame = _bounded(frame.withColumn(LAST, number == spread.last), stage.input, spread.window(number))
         return self._admit(rows.then(frame), stage, F.col(END))
 
+    def _pane(self, rows: Rows, stage: Panes, spread: Spread) -> Rows:
+        """A row in several windows that stays one; the bounds that it is given are those of the last."""
+        if self.tally is not None and rows.passed:
+            rows = self.tally.spread(rows, spread.count)
+        frame = admitting(rows.frame, spread, self.grace)
+        return rows.then(_bounded(frame, stage.input, spread.window(F.lit(spread.last))))
+
     def _admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:
         """The rows that are in time for their end; behind an operator that keeps state all are."""
         if STAMP not in rows.frame.columns:
             return rows.then(rows.frame.where(end.isNotNull()))
         admitted = in_time(end, self.grace)
+        if self.turned_away:
+            return rows.then(rows.frame.where(~admitted))
         self._set_aside(stage, rows.frame.where(~admitted).withColumn(END, end))
         return rows.then(rows.frame.where(admitted))
 
@@ -239,6 +282,10 @@ class Lowering:
             frame = rows.frame.withColumn(stage.rank, F.lit(1)) if stage.rank else rows.frame
             return rows.then(frame)
         rows = self._keyed(stage.input, stage.keys)
+        if is_endless(stage):  # every column is a key: which of the rows it is doesn't show
+            return Rows(
+                rows.frame.groupBy(*_columns(stage)).agg(F.min(POSITION).alias(POSITION), F.max(MARK).alias(FINAL))
+            )
         keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
         frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
         final = [F.col(MARK).alias(FINAL)] if self.settled else []
@@ -275,13 +322,7 @@ class Lowering:
         return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
-        """The first rows of each partition, which must be over at some instant."""
-        if not ends(partition, stage.input):
-            raise NotSupportedYet(
-                "the first rows of a partition without an end can't be kept in this version",
-                hint="Partition by a window.",
-                origin=stage.origin,
-            )
+        """The first rows of each partition."""
         rows = self._keyed(stage.input, partition)
         rank = stage.rank or _RANK
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
@@ -329,22 +370,30 @@ class Lowering:
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
+        if self.panes is not None and (paned := by_panes(stage)) is not None:
+            assert isinstance(stage.window, Hop | Cumulate)
+            panes = self.panes.given if self.panes.given is not None else self.gather(paned)
+            return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
+        if is_endless(stage):
+            # whatever is shown of a group that has no end is open, and nothing can be what is left of one
+            grouped = rows.frame.groupBy(*map(_named, stage.keys)).agg(*_calls(stage), F.max(MARK).alias(FINAL))
+            return Rows(_finished(stage, grouped, F.coalesce(F.col(FINAL), F.lit(_AFTER_TIME))))
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
         return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
 
+    def gather(self, stage: Aggregate) -> DataFrame:
+        """The panes of an aggregate, from the rows of the log."""
+        return panes_of(stage, self._enter(self.lower(stage.input), stage.input, F.col(END)).frame)
+
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
-        """The rows of a stage as they enter an operator with these keys, one of which says when a group ends."""
+        """The rows of a stage as they enter an operator with these keys; if one is a time it says when a group ends."""
+        if not ends(keys, below):
+            return self._retained(below)
         rows = self.lower(below)
         fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
         timed = {found.role: found for found in fields if found.role is not None}
-        if not timed:
-            raise NotSupportedYet(
-                "groups without an end in time can't be kept in this version",
-                hint="Group by a window.",
-                origin=below.origin,
-            )
         if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
             return self._enter(rows, below, F.col(FINAL))
         if Role.WINDOW_END in timed or Role.WINDOW_TIME in timed:
@@ -357,6 +406,18 @@ class Lowering:
         at = F.col(f"`{next(iter(timed.values())).name}`")
         return self._enter(self._admit(rows, below, at), below, at)
 
+    def _retained(self, below: Stage) -> Rows:
+        """The rows of a stage that still count in groups without an end, marked by when they no longer do.
+
+        They are counted before: a row that no longer counts was used.
+        """
+        assert self.retention is not None and self.settled_at is not None
+        rows = self.lower(below)
+        known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
+        until = later(F.col(known or TIME), self.retention)
+        rows = self._enter(rows if known else self._admit(rows, below, until), below, until)
+        return rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
+
     def _session(self, stage: Aggregate) -> Rows:
         assign = next(found for found in stage.input.walk() if isinstance(found, Assign))
         assert isinstance(assign.window, Session)
@@ -367,7 +428,7 @@ class Lowering:
         keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
         frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
-        frame = barrier(frame, "sessions", _every())
+        frame = barrier(frame, f"sessions{next(self._numbers)}", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
         if (
             self.settled and self.horizon is not None
@@ -389,7 +450,7 @@ class Lowering:
     def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST, NEW) if name in rows.frame.columns]
+        extra = [name for name in (*unique, LAST, WINDOWS, NEW) if name in rows.frame.columns]
         places = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
         chosen = shown.select(*_columns(stage), *_position(shown), *extra, *places, mark(marked, MARK))

@@ -57,14 +57,20 @@ def batch_scan(
 
     Files of which no row is later than `since` are left out, unless they have commits after `after`.
     """
-    files = [file for file in log.snapshot().between(first, last) if _matters(file, scan, since, after)]
+    time = _paced_by(scan, pace)
+    files = [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
     return _named(read_commits(spark, log, _columns(scan, pace), files, first, last), scan, pace)
 
 
-def _matters(file: DataFile, scan: Scan, since: datetime | None, after: int) -> bool:
-    if since is None or scan.time is None or file.commits[1] > after:
+def _paced_by(scan: Scan, pace: Pace) -> str | None:
+    """The column of the log whose time the view runs by."""
+    return "_arrived_at" if pace.stamp == "_arrived_at" else scan.time
+
+
+def _matters(file: DataFile, time: str | None, since: datetime | None, after: int) -> bool:
+    if since is None or time is None or file.commits[1] > after:
         return True
-    return bool(file.greatest[scan.time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
+    return bool(file.greatest[time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
 
 
 def slice_scan(
@@ -72,7 +78,8 @@ def slice_scan(
 ) -> DataFrame:
     """The rows up to a commit that are later than an instant, and those of the commits after another, which are new."""
     rows, new = batch_scan(spark, log, scan, pace, 0, last, since, after), F.col(COMMIT) > after
-    kept = rows if since is None or not scan.time else rows.where(new | (F.col(TIME) > F.lit(since)))
+    time = F.col(STAMP if pace.stamp == "_arrived_at" else TIME)
+    kept = rows if since is None or _paced_by(scan, pace) is None else rows.where(new | (time > F.lit(since)))
     return kept.withColumn(NEW, new)
 
 

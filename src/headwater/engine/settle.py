@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -29,20 +29,23 @@ from pyspark.sql import functions as F
 from headwater.engine.apply import check_key
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
+from headwater.engine.early import as_of, shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
+from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.scan import slice_scan
+from headwater.engine.panes import Needed
+from headwater.engine.scan import batch_scan, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.stamp import later
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
 from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
+from headwater.plan.panes import pane_aggregate
 from headwater.plan.stages import Scan
 
 _OPEN = "__open"
@@ -111,46 +114,121 @@ class SettleView:
     def _step(
         self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
     ) -> tuple[Settled, pa.Table]:
-        tally = Tally()
-        frame = self._slice(spark, begin, upto, tally)
-        rows = as_arrow(frame, None)
-        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
-        shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
-        still_open = still_open.cast(schema)
+        rows, ledger = self._computed(spark, begin, upto)
+        settled, still_open = rows.filter(pc.invert(rows[_OPEN])), rows.filter(rows[_OPEN])
+        if self.planned.view.every is not None:
+            still_open = self._early(spark, begin, upto, before)
+        shown = pa.concat_tables([found.select(schema.names).cast(schema) for found in (settled, still_open)])
         check_key(self.planned, shown)
         if self.planned.emit is Emit.CHANGES:
-            upserts, deletes = difference(before if before is not None else schema.empty_table(), shown, self.key)
+            known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
+            upserts, deletes = difference(known, shown, self.key)
             self._keep(number, still_open)
         else:
-            upserts, deletes = shown.filter(pc.invert(rows[_OPEN])), schema.empty_table().select(list(self.key))
+            upserts = settled.select(schema.names).cast(schema)
+            deletes = schema.empty_table().select(list(self.key))
         reached = pace_of(self.planned).reached(self.logs, upto)
         counts = {**ledger, LOGGED: self._logged(begin, upto)}
         self.deliver(Changes(number, upserts, deletes, upto, reached, reached, counts))
         self._forget(number)
         return Settled(number, upto, reached), still_open
 
-    def _slice(
-        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], tally: Tally | None
-    ) -> DataFrame:
-        """The rows that are not yet final where the slice begins, and whether they are where it ends."""
+    def _computed(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]
+    ) -> tuple[pa.Table, dict[str, int]]:
+        """The rows of a slice, and what became of every row that is new in it."""
+        tally, stage = Tally(), keeps_panes(self.planned)
+        if stage is None:
+            frame = self._slice(spark, begin, upto, tally)
+            return as_arrow(frame, None), tally.ledger(observed(frame._jdf.queryExecution()))
+        kept, number = KeptPanes(stage, self.folder), begin.number + 1 if begin else 0
+        before = kept.read(begin.number, begin.commits) if begin else None
+        if begin and before is None:
+            before = collected(self._lowering(spark, begin, begin.commits, None).gather(stage))
+        frame = self._lowering(spark, begin, upto, tally, only_new=True).gather(stage)
+        panes = kept.added(spark, number, before, collected(frame))
+        ledger = tally.ledger(observed(frame._jdf.queryExecution()))
+        kept.write(number, upto, panes, self._settled_at(upto))
+        return as_arrow(self._slice(spark, begin, upto, None, given(spark, panes)), None), ledger
+
+    def _early(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
+    ) -> pa.Table:
+        """The open part of a view that shows it at a cadence: it stays as it was until the next instant."""
         pace = pace_of(self.planned)
-        horizon = self.planned.horizon or timedelta()
-        settled_at = begin.watermark - pace.settles if begin else None
-        since = settled_at - 2 * horizon - _MARGIN if settled_at else None
+        reached = pace.reached(self.logs, upto)
+        instant = shown_at(self.planned, reached)
+        if begin is not None and before is not None and instant == shown_at(self.planned, begin.watermark):
+            kept = before[FINAL]
+            return before.filter(pc.greater(kept, pa.scalar(reached - pace.settles, kept.type)))
+        rows = as_arrow(self._slice(spark, begin, upto, None, instant=instant), None)
+        return rows.filter(rows[_OPEN])
 
-        def scan(stage: Scan) -> DataFrame:
-            after = begin.commits[stage.relation] if begin else 0
-            return slice_scan(spark, self.logs[stage.relation], stage, pace, after, upto[stage.relation], since)
+    def _slice(
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        panes: DataFrame | None = None,
+        instant: datetime | None = None,
+    ) -> DataFrame:
+        """The rows that are not yet final where the slice begins, when they are, and whether it ends later.
 
-        rows = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally).view(self.planned.root)
+        They are as they were when the watermark reached an `instant`, if one is given.
+        """
+        settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
+        needed = self._needed(settled_at, self._settled_at(upto), panes)
+        lowering = replace(self._lowering(spark, begin, upto, tally), panes=needed)
+        rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        is_open = later(F.col(FINAL), pace.settles) > F.lit(pace.reached(self.logs, upto))
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        return rows.select(*shown, is_open.alias(_OPEN))
+        return rows.select(*shown, FINAL, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
+
+    def _lowering(
+        self,
+        spark: SparkSession,
+        begin: Settled | None,
+        upto: Mapping[str, int],
+        tally: Tally | None,
+        *,
+        only_new: bool = False,
+    ) -> Lowering:
+        """How the stages are lowered over a slice, or over the commits alone that are new in it."""
+        pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
+        is_sliced = begin is not None and self.planned.execution.kind == "settle"
+        every = self.planned.view.every
+        since = _before(begin.watermark - pace.settles, horizon, every) if begin is not None and is_sliced else None
+
+        def scan(stage: Scan) -> DataFrame:
+            log, last = self.logs[stage.relation], upto[stage.relation]
+            after = begin.commits[stage.relation] if begin else 0
+            if only_new:
+                return batch_scan(spark, log, stage, pace, after + 1, last)
+            return slice_scan(spark, log, stage, pace, after, last, since)
+
+        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+
+    def _settled_at(self, upto: Mapping[str, int]) -> datetime:
+        """What is final once these commits are read."""
+        pace = pace_of(self.planned)
+        return pace.reached(self.logs, upto) - pace.settles
+
+    def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
+        """Which windows a step shows. What stands above an aggregate may look at others as well.
+
+        What is computed from the whole log each time takes rows as they are.
+        """
+        if self.planned.execution.kind == "batch":
+            return None
+        if pane_aggregate(self.planned.root) is None:
+            return Needed()
+        return Needed(after, until if self.planned.emit is Emit.FINAL else None, panes)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0
@@ -166,13 +244,13 @@ class SettleView:
 
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """The rows that were open after the last step."""
-        schema, file = output_schema(self.planned), self._file(at.number)
         try:
-            kept: pa.Table = feather.read_table(file)
-            return kept.cast(schema)
-        except (OSError, pa.ArrowInvalid):
-            rows = as_arrow(self._slice(spark, at, at.commits, None), None)
-            return rows.filter(rows[_OPEN]).select(schema.names).cast(schema)
+            kept: pa.Table = feather.read_table(self._file(at.number))
+            return kept.select([*output_schema(self.planned).names, FINAL])
+        except (OSError, pa.ArrowInvalid, KeyError):
+            instant = shown_at(self.planned, at.watermark)
+            rows = as_arrow(self._slice(spark, at, at.commits, None, instant=instant), None)
+            return rows.filter(rows[_OPEN])
 
     def _keep(self, number: int, rows: pa.Table) -> None:
         """Keep the open part of a step before the step is delivered: if that fails, the step is done again."""
@@ -188,3 +266,11 @@ class SettleView:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"open-{number}.arrow"
+
+
+def _before(at: datetime, horizon: timedelta, every: timedelta | None) -> datetime | None:
+    """Twice the horizon before an instant, and before that of a cadence; None if it is before the calendar begins."""
+    try:
+        return at - 2 * horizon - (every or timedelta()) - _MARGIN
+    except OverflowError:
+        return None

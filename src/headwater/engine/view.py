@@ -20,7 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
-from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Over, Role, Stage
+from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Late, Over, Role, Stage
 
 Logs = Mapping[str, TopicLog]
 _NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
@@ -124,6 +124,11 @@ def published(planned: PlannedView) -> Published:
     return until if _is_whole(time.window) else Published(until.lag + _MILLISECOND, until.reach + _MILLISECOND)
 
 
+def latest_final(planned: PlannedView) -> timedelta:
+    """How long after its own time a row can still change by rows that are in time."""
+    return _lag(planned.root, planned.sight, False)
+
+
 def _is_whole(window: Window | None) -> bool:
     """Whether a window begins and ends at whole milliseconds."""
     if window is None or isinstance(window, Session):
@@ -142,6 +147,8 @@ def published_order(planned: PlannedView) -> list[str]:
 
 def _lag(stage: Stage, sight: timedelta | None, ends_at_windows: bool) -> timedelta:
     match stage:
+        case Late():
+            return _NONE
         case Assign():
             if ends_at_windows:
                 return _NONE

@@ -41,6 +41,8 @@ class Spread:
     first: Column | int
     last: int
     window: Callable[[Column], Column]
+    after: Callable[[Column], Column]
+    """The number of the first window that ends after an instant, given in microseconds; it may be none of these."""
 
     @property
     def count(self) -> Column | int:
@@ -54,15 +56,30 @@ class Spread:
         if isinstance(window, Hop):
             last, slide, size = window.size // window.slide - 1, _micros(window.slide), _micros(window.size)
             oldest = _floor(instant, window.slide, window.offset) - last * slide
-            return cls(0, last, lambda number: _span(oldest + number * slide, oldest + number * slide + size))
+            return cls(
+                0,
+                last,
+                lambda number: _span(oldest + number * slide, oldest + number * slide + size),
+                lambda ended: whole(ended - oldest - size, window.slide) + 1,
+            )
         start, step = _floor(instant, window.size, window.offset), _micros(window.step)
         first = F.floor((instant - start) / step)
-        return cls(first, window.size // window.step - 1, lambda number: _span(start, start + (number + 1) * step))
+        return cls(
+            first,
+            window.size // window.step - 1,
+            lambda number: _span(start, start + (number + 1) * step),
+            lambda ended: whole(ended - start, window.step),
+        )
 
 
 def has_one(window: Window) -> TypeGuard[Tumble | Calendar | Session]:
     """Whether every instant is in one window of this kind."""
     return isinstance(window, Tumble | Calendar | Session)
+
+
+def whole(micros: Column, step: timedelta) -> Column:
+    """How many whole steps a duration in microseconds has, rounded down: exact, without fractions."""
+    return ((micros - F.pmod(micros, F.lit(_micros(step)))) / _micros(step)).cast("bigint")
 
 
 def _of_calendar(at: Column, window: Calendar) -> Column:

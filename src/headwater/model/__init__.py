@@ -11,13 +11,13 @@ from headwater.model.stream import CONTENT, Stream
 from headwater.model.table import Table
 from headwater.model.topic import Personal, Topic
 from headwater.model.types import INSTANT, Variant, can_be_logged, spell_type
-from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View
+from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View, ViewExecution
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
     "CONTENT", "INSTANT", "Bounded", "Calendar", "Column", "Cumulate", "Declaration", "Emit", "Function", "Hop",
     "LatePolicy", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query",
-    "Session",
-    "SqlQuery", "Store", "Stream", "Table", "Topic", "Tumble", "Variant", "View", "WatermarkStrategy", "Window",
+    "Session", "SqlQuery", "Store", "Stream", "Table", "Topic", "Tumble", "Variant", "View", "ViewExecution",
+    "WatermarkStrategy", "Window",
     "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from headwater.errors import Origin
 from headwater.model.column import Column
@@ -18,6 +18,10 @@ class Emit(Enum):
 
     CHANGES = "changes"
     FINAL = "final"
+
+
+ViewExecution = Literal["live", "settle", "batch"]
+"""How a view can be kept up to date."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,9 @@ Query = SqlQuery | PythonQuery
 class View:
     """A declared view. `materialized` views are kept in a store; others are inlined where they are read.
 
-    `emit` None lets the planner choose. `horizon` is how far back an input can matter where the planner can't derive
-    it. `retention` bounds state that no window or time bound limits.
+    `emit` and `execution` None let the planner choose. `horizon` is how far back an input can matter where the planner
+    can't derive it. `retention` is how long a row counts in groups that nothing ends. `every` is how often rows that
+    are not final are shown anew.
     """
 
     name: str
@@ -65,9 +70,11 @@ class View:
     grace: timedelta = timedelta()
     late: LatePolicy = "keep"
     emit: Emit | None = None
+    every: timedelta | None = None
     store: str | None = None
     key: tuple[str, ...] = ()
     horizon: timedelta | None = None
     retention: timedelta | None = None
+    execution: ViewExecution | None = None
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -149,8 +149,8 @@ class Run:
         return chosen
 
     def _work(self, chosen: Chosen) -> None:
-        key = self.planned.key.columns if self.planned.key.kind != "row" else ()
-        target = Target(self.planned.name, chosen.number, self.planned.columns, key, self.planned.emit)
+        planned = self.planned
+        target = Target(planned.name, chosen.number, planned.columns, planned.identity, planned.emit)
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
         self.versions.begin(chosen.number)
@@ -205,7 +205,7 @@ class Run:
 
         self.report(Reading(self.planned.name, {}, heads, self.rows, version=number))
         checkpoint = self.versions.checkpoint(number)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             self._settle(target, checkpoint.folder, deliver, derived)
         else:
             view = LiveView(self.planned, target.key, self.logs, checkpoint, deliver, self.halt.watch)
@@ -273,7 +273,7 @@ class Run:
         What a batch closes was decided by the watermark that the one before it left behind.
         """
         before = dict.fromkeys(self.logs, 0)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             position = self.store.position(self.planned.name, chosen.number)
             return dict(position.commits) if position else before, self._heads()
         checkpoint = self.versions.checkpoint(chosen.number)

@@ -134,7 +134,7 @@ class Versions:
             if self.logs[replaced].watermark < position.watermark:
                 raise self._unpublished(replaced)
             return REPLACED.format(replaced)
-        if self.planned.execution.kind == "settle":
+        if self.planned.is_settled:
             return None if checkpoint.folder.is_dir() else GONE
         begun, finished = checkpoint.last_begun(), checkpoint.last_finished()
         if begun is None:

@@ -28,6 +28,7 @@ from headwater.plan.data import fingerprint
 from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.key import key_of
+from headwater.plan.late import late_rows
 from headwater.plan.lower import lower
 from headwater.plan.own_function import called, check_functions
 from headwater.plan.planned import Plan, PlannedView
@@ -35,7 +36,7 @@ from headwater.plan.prune import prune
 from headwater.plan.python import apply
 from headwater.plan.references import references
 from headwater.plan.source import NOTHING
-from headwater.plan.stages import Stage
+from headwater.plan.stages import Scan, Stage
 from headwater.plan.verdict import judge
 
 _NOWHERE = Origin("")
@@ -71,7 +72,7 @@ class _Check:
         self.functions = check_functions(self.project, self.findings)
         order = {name: place for place, name in enumerate(graph.order())}
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
-            self._plan(view, graph)
+            self._plan(view)
         return Plan(self.project, _sorted(self.findings), self.planned, graph, called(self.functions))
 
     # Names
@@ -138,7 +139,7 @@ class _Check:
             return view.query.inputs
         return (table.name for table in self._references(view))
 
-    def _references(self, view: model.View) -> Iterator[exp.Table]:
+    def _references(self, view: model.View) -> Iterator[exp.Expr]:
         tree = self.trees.get(id(view))
         return references(tree) if tree is not None else iter(())
 
@@ -164,7 +165,8 @@ class _Check:
     def _context(self, view: model.View) -> Context:
         query = view.query if isinstance(view.query, model.SqlQuery) else model.SqlQuery("")
         names = tuple(item.name for item in self.project.declarations if not isinstance(item, model.Function))
-        return Context(view, query, self._relation, names, self.functions, self.findings, self.trees.get(id(view)))
+        reads = self._relation, self._late
+        return Context(view, query, *reads, names, self.functions, self.findings, self.trees.get(id(view)))
 
     def _relation(self, name: str) -> Relation | None:
         found = self._find(name)
@@ -177,13 +179,22 @@ class _Check:
             return NOTHING
         return read_view(found, lowered.stage, lowered.complete, self.planned[found.name].fingerprint)
 
-    def _plan(self, view: model.View, graph: Graph) -> None:
+    def _late(self, name: str) -> Relation | str | None:
+        """The rows that come too late for a view; why there are none, or None if there is no view of that name."""
+        found = self._find(name)
+        if not isinstance(found, model.View):
+            return None
+        lowered = self.lowered.get(found.name)
+        late = late_rows(found, lowered.stage) if lowered and lowered.complete else NOTHING.stage
+        return late if isinstance(late, str) else Relation(late, late != NOTHING.stage)
+
+    def _plan(self, view: model.View) -> None:
         context = self._context(view)
         relation = self._lower(context)
         root = prune(relation.stage)
         key, missing = key_of(view, root)
         if _is_sound(root):
-            judge(context, root, missing, self.project.stores, self._unsettled(view, graph))
+            judge(context, root, missing, self.project.stores, self._unsettled(root))
         if self._find(view.name) is not view:
             return
         self.lowered[view.name] = relation
@@ -197,12 +208,11 @@ class _Check:
         tree = self.trees.get(id(view))
         return lower(context, tree) if tree is not None else NOTHING
 
-    def _unsettled(self, view: model.View, graph: Graph) -> tuple[str, ...]:
-        """The views that a view reads through their derived topics and whose rows are never final."""
-        sources = (self.planned.get(name) for name in graph.sources(view.name))
-        return tuple(
-            found.name for found in sources if found and found.view.materialized and not found.execution.settles
-        )
+    def _unsettled(self, root: Stage) -> tuple[str, ...]:
+        """The views that are read through their derived topics and whose rows are never final."""
+        scans = (stage for stage in root.walk() if isinstance(stage, Scan) and stage.kind == "view")
+        sources = {scan.relation: self.planned.get(scan.relation) for scan in scans}
+        return tuple(name for name, found in sources.items() if found and not found.execution.settles)
 
 
 def _is_sound(root: Stage) -> bool:

@@ -29,11 +29,15 @@ class Relation:
 
 @dataclass(frozen=True)
 class Context:
-    """One query of one view. `relation` finds what a name in FROM stands for; `ctes` come before it."""
+    """One query of one view. `relation` finds what a name in FROM stands for; `ctes` come before it.
+
+    `late` finds the rows that come too late for the view of a name, or says why there are none.
+    """
 
     view: model.View
     query: model.SqlQuery
     relation: Callable[[str], Relation | None]
+    late: Callable[[str], Relation | str | None]
     names: tuple[str, ...]
     functions: Mapping[str, model.Function]
     findings: list[Finding]

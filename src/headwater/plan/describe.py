@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 
 from headwater import model
+from headwater.plan.panes import by_panes, is_overlapping, pane_of, windows_per_row
 from headwater.plan.planned import Plan, PlannedView
 from headwater.plan.stages import (
     Aggregate,
@@ -16,6 +17,7 @@ from headwater.plan.stages import (
     Expression,
     Filter,
     Join,
+    Late,
     Over,
     Project,
     Scan,
@@ -23,6 +25,7 @@ from headwater.plan.stages import (
     TopN,
     Union,
 )
+from headwater.plan.state import is_endless
 
 
 def describe(plan: Plan, view: str | None = None) -> str:
@@ -39,8 +42,11 @@ def describe_view(planned: PlannedView) -> str:
     facts = [
         ("execution", f"{execution.kind}: {execution.why}"),
         ("emit", f"{execution.emit.value}: {execution.emit_why}" if execution.emit_why else ""),
+        ("panes", _panes(planned)),
+        ("every", model.spell_duration(planned.view.every) if planned.view.every is not None else ""),
         ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),
         ("horizon", horizon),
+        ("retention", _retention(planned)),
         ("grace", model.spell_duration(planned.view.grace)),
         ("columns", ", ".join(str(column) for column in planned.columns)),
     ]
@@ -49,6 +55,21 @@ def describe_view(planned: PlannedView) -> str:
     lines += ["  stages", *(f"    {line}" for line in _tree(planned.root))]
     lines += ["  lineage", *(f"    {line}" for line in _lineage(planned))]
     return "\n".join(lines)
+
+
+def _panes(planned: PlannedView) -> str:
+    """How windows that overlap are combined, where a view is settled."""
+    if planned.execution.kind != "settle":
+        return ""
+    aggregates = (stage for stage in planned.stages if isinstance(stage, Aggregate) and by_panes(stage))
+    windows = [stage.window for stage in aggregates if is_overlapping(stage.window)]
+    lengths = {f"{model.spell_duration(pane_of(window))}, {windows_per_row(window)} to a window" for window in windows}
+    return "; ".join(sorted(lengths))
+
+
+def _retention(planned: PlannedView) -> str:
+    endless = any(is_endless(stage) for stage in planned.stages)
+    return model.spell_duration(planned.retention) if endless and planned.retention is not None else ""
 
 
 def _lineage(planned: PlannedView) -> Iterable[str]:
@@ -98,6 +119,12 @@ def _(stage: Expand) -> str:
 @line.register
 def _(stage: Assign) -> str:
     return f"Assign {spell_window(stage.window)} over {stage.time}"
+
+
+@line.register
+def _(stage: Late) -> str:
+    grace = f" and a grace of {model.spell_duration(stage.grace)}" if stage.grace else ""
+    return f"Late for {stage.time or 'the window'}{grace}"
 
 
 @line.register

@@ -1,8 +1,10 @@
 """Executions: how a view can be kept up to date, and what it can emit.
 
 *live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
-of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark.
-*inline* is a view without a store, whose stages are taken in by whoever reads it.
+of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
+a slice of event time. Windows that overlap many times are settled too: combined from panes they cost less than kept one
+by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a view without a
+store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
 changes of sessions and outer joins, so that these are emitted when final, unless they can be settled.
@@ -16,6 +18,7 @@ from datetime import timedelta
 from headwater import model
 from headwater.model import Emit
 from headwater.plan.key import key_of
+from headwater.plan.panes import MANY, is_overlapping, pane_aggregate, pane_of, windows_per_row
 from headwater.plan.planned import Execution
 from headwater.plan.stages import (
     STATELESS,
@@ -24,12 +27,12 @@ from headwater.plan.stages import (
     Deduplicate,
     Join,
     Over,
-    Role,
+    Scan,
     Stage,
     TopN,
     Union,
 )
-from headwater.plan.state import ends, horizon, is_by_identity, is_table, reach
+from headwater.plan.state import ends, horizon, is_by_identity, is_endless, is_table
 
 _OUTER = ("left", "right", "full")
 _NOUNS: dict[type[Stage], str] = {Aggregate: "aggregate", Join: "join", Deduplicate: "deduplication"}
@@ -44,13 +47,80 @@ def execution(view: model.View, root: Stage) -> Execution:
         return Execution(
             "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
         )
-    obstacle = next(_obstacles(root), None)
-    append_only = next(_append_only(root), None)
-    if obstacle is None and append_only and view.emit is Emit.CHANGES:
-        obstacle = f"Spark's streaming keeps no changes of {append_only}"
+    if view.execution in ("settle", "batch"):
+        return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
+    obstacle = _not_live(view, root) or (_overlapping(root) if view.execution is None else None)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
-    return Execution("live", _why_live(root), *_live_emit(view, root, append_only), span, settles(root))
+    emitted = _live_emit(view, root, next(_append_only(root), None))
+    return Execution("live", _why_live(root), *emitted, span, settles(root))
+
+
+def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]:
+    """The ways in which a view can be kept up to date; all of them give the same rows."""
+    live: tuple[model.ViewExecution, ...] = () if _not_live(view, root) else ("live",)
+    settled: tuple[model.ViewExecution, ...] = () if _not_settled(view, root) else ("settle", "batch")
+    return live + settled
+
+
+def refused_execution(view: model.View, root: Stage) -> str | None:
+    """Why a view can't be kept in the way that it asks for; None if it can."""
+    if view.execution is None:
+        return None
+    reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root)
+    return f"{reason[0].upper()}{reason[1:]}." if reason else None
+
+
+def _not_live(view: model.View, root: Stage) -> str | None:
+    append_only = next(_append_only(root), None)
+    obstacle = next(_obstacles(root), None)
+    if obstacle is None and append_only and view.emit is Emit.CHANGES:
+        return f"Spark's streaming keeps no changes of {append_only}"
+    if obstacle is None and view.every is not None:
+        return "Spark's streaming shows what is not final whenever it changes"
+    return obstacle
+
+
+def _not_settled(view: model.View, root: Stage) -> str | None:
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+        return "every row is computed from one row, so that there is nothing to wait for"
+    if _not_live(view, root) is None and _gives_pairs(root):
+        return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
+    return "nothing says how far back an input can matter" if _horizon(view, root) is None else None
+
+
+def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
+    """Why a view can't show what isn't final at the cadence that it states, and what to do; None if it can."""
+    leave_out = "Leave every out."
+    if view.every is None:
+        return None
+    if view.every <= timedelta():
+        return f"It states {model.spell_duration(view.every)}.", "Write how often, like every = '10 seconds'."
+    if view.emit is Emit.FINAL:
+        return "It emits a row once, when it is final.", "Leave every out, or write emit = 'changes'."
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+        return "Every row is computed from one row, and is final at once.", leave_out
+    if settles(root) and key_of(view, root)[0].kind == "row":
+        return (
+            "Its rows have no key by which a change could find them.",
+            "Declare what tells them apart with key = '…'.",
+        )
+    if any(isinstance(stage, Scan) and stage.kind == "view" for stage in root.walk()):
+        return "It reads a view, whose rows come to it when they are final.", "State every for the view that it reads."
+    return (
+        ("Nothing says how far back an input can matter.", "State horizon = '…'.")
+        if _horizon(view, root) is None
+        else None
+    )
+
+
+def _gives_pairs(root: Stage) -> bool:
+    kinds = {type(stage) for stage in root.walk()}
+    return Join in kinds and Aggregate not in kinds
+
+
+def _is_once(stage: Stage) -> bool:
+    return isinstance(stage, Deduplicate) and is_by_identity(stage)
 
 
 def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
@@ -60,11 +130,17 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
             "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
         )
-    if view.emit is Emit.CHANGES and next(_obstacles(root), None) and key_of(view, root)[0].kind == "row":
-        return (
-            "Its rows have no key by which a change could find them.",
-            "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
-        )
+    if key_of(view, root)[0].kind == "row" and not is_stateless(root):
+        if not settles(root):
+            return (
+                "Its rows are never final, and have no key by which a change could find them.",
+                "Declare what tells its rows apart with key = '…', or show the rank.",
+            )
+        if view.emit is Emit.CHANGES and next(_obstacles(root), None):
+            return (
+                "Its rows have no key by which a change could find them.",
+                "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
+            )
     append_only = next(_append_only(root), None)
     if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
         return (
@@ -79,7 +155,8 @@ def _horizon(view: model.View, root: Stage) -> timedelta | None:
 
 
 def _stated(view: model.View) -> timedelta | None:
-    return view.horizon if view.horizon is not None else view.retention
+    stated = [span for span in (view.horizon, view.retention) if span is not None]
+    return max(stated, default=None)
 
 
 def is_stateless(root: Stage) -> bool:
@@ -89,20 +166,7 @@ def is_stateless(root: Stage) -> bool:
 
 def settles(root: Stage) -> bool:
     """Whether every row becomes final at some instant; the rows of a table never do."""
-    return not is_table(root) and not any(_is_endless(stage) for stage in root.walk())
-
-
-def _is_endless(stage: Stage) -> bool:
-    if isinstance(stage, Deduplicate):
-        return reach(stage) is None and not _keeps_first(stage)
-    return isinstance(stage, Aggregate | TopN) and reach(stage) is None
-
-
-def _keeps_first(stage: Deduplicate) -> bool:
-    """Whether the row that is kept is the first in event time, which no later row replaces."""
-    first = stage.order[0] if stage.order else None
-    field = stage.input.column(first.expression.reads[0]) if first and first.expression.is_column else None
-    return bool(first and field and field.role is Role.EVENT_TIME and not first.descending)
+    return not is_table(root) and not any(is_endless(stage) for stage in root.walk())
 
 
 def _obstacles(root: Stage) -> Iterator[str]:
@@ -171,6 +235,15 @@ def _append_only(root: Stage) -> Iterator[str]:
             yield "sessions"
         if isinstance(stage, Join) and stage.kind in _OUTER:
             yield "outer joins"
+
+
+def _overlapping(root: Stage) -> str | None:
+    """Why windows that overlap are combined from panes rather than kept by Spark's streaming."""
+    stage = pane_aggregate(root)
+    if stage is None or not is_overlapping(stage.window) or (count := windows_per_row(stage.window)) < MANY:
+        return None
+    pane = model.spell_duration(pane_of(stage.window))
+    return f"each row is in up to {count} windows: rows are aggregated once per {pane} and windows combined of that"
 
 
 def _why_live(root: Stage) -> str:

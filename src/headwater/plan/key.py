@@ -1,8 +1,8 @@
 """Keys: what tells the rows of a view apart in a store.
 
 A view's key is the one it declares, or the columns that it groups, ranks or deduplicates by, or else the identity of
-the rows that it is made of. A key that isn't shown in the output can't be kept: two rows of the store would look the
-same.
+the rows that it is made of. The first rows of a whole without an end are told apart as those of the whole are, where
+no rank shows. A key that isn't shown in the output can't be kept: two rows of the store would look the same.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from headwater.plan.stages import (
     Stage,
     TopN,
 )
+from headwater.plan.state import is_endless
 
 
 def key_of(view: model.View, root: Stage) -> tuple[Key, tuple[str, ...]]:
@@ -50,8 +51,10 @@ def _group(root: Stage) -> tuple[tuple[Field, ...], Origins] | None:
         case Aggregate():
             fields = root.columns[: len(root.keys)]
             return fields, {field.name: field.name for field in fields}
-        case Deduplicate() | TopN():
+        case Deduplicate():
             return _ranked(root)
+        case TopN():
+            return _ranked(root) or (_group(root.input) if is_endless(root) else None)
         case Scan(kind="table"):
             keys = tuple(field for name in root.key if (field := root.column(name)) is not None)
             return keys, {field.name: field.name for field in keys}

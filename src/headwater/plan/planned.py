@@ -13,7 +13,7 @@ from headwater.plan.graph import Graph
 from headwater.plan.stages import Ancestor, Field, Scan, Stage
 from headwater.plan.state import time_of
 
-ExecutionKind = Literal["live", "settle", "inline"]
+ExecutionKind = Literal["live", "settle", "batch", "inline"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Execution:
     """How a view is kept up to date, what it emits, and why.
 
     *live*: by Spark's streaming operators. *settle*: by a batch query per advance of the watermark over a slice of
-    event time that reaches `horizon` back. *inline*: not at all; whoever reads the view takes its stages in.
-    `horizon` is how far back an input can matter, None where nothing says so. `settles` says whether a row of the view
-    is ever final.
+    event time that reaches `horizon` back. *batch*: by the same query over the whole log. *inline*: not at all; whoever
+    reads the view takes its stages in. `horizon` is how far back an input can matter, None where nothing says so.
+    `settles` says whether a row of the view is ever final.
     """
 
     kind: ExecutionKind
@@ -95,6 +95,16 @@ class PlannedView:
         return self.view.horizon if self.view.horizon is not None else self.view.retention
 
     @property
+    def is_settled(self) -> bool:
+        """Whether it is kept by batch queries, over slices of the log or over the whole of it."""
+        return self.execution.kind in ("settle", "batch")
+
+    @property
+    def retention(self) -> timedelta | None:
+        """How long a row counts in groups that never end: as the view states."""
+        return self.view.retention if self.view.retention is not None else self.view.horizon
+
+    @property
     def emit(self) -> model.Emit:
         """What is emitted: as declared, or as chosen."""
         return self.execution.emit
@@ -103,6 +113,16 @@ class PlannedView:
     def horizon(self) -> timedelta | None:
         """How far back an input can matter."""
         return self.execution.horizon
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that a store finds a row by: the key, or all of them where there is one row in all.
+
+        None where rows are only added.
+        """
+        if self.key.kind == "group" and not self.key.columns:
+            return tuple(field.name for field in self.root.visible)
+        return self.key.columns if self.key.kind != "row" else ()
 
     @property
     def lineage(self) -> Mapping[str, frozenset[Ancestor]]:

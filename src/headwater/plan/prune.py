@@ -21,9 +21,11 @@ from headwater.plan.stages import (
     Field,
     Filter,
     Join,
+    Late,
     Ordering,
     Over,
     Project,
+    Role,
     Scan,
     Stage,
     TopN,
@@ -78,6 +80,14 @@ def _(stage: Assign, needed: set[str]) -> Stage:
     keys = stage.window.keys if isinstance(stage.window, model.Session) else ()
     below = _prune(stage.input, (needed - set(WINDOW_COLUMNS)) | {stage.time, *keys})
     return replace(stage, input=below, columns=_added(below, stage, WINDOW_COLUMNS))
+
+
+@_prune.register
+def _(stage: Late, needed: set[str]) -> Stage:
+    own = {field.name for field in stage.with_role(Role.EVENT_TIME)}
+    below = _prune(stage.input, (needed - own) | ({stage.time} if stage.time else set()))
+    names = own | {field.name for field in below.columns}
+    return replace(stage, input=below, columns=_only(stage.columns, names))
 
 
 @_prune.register

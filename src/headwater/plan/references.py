@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from headwater import sql
 
-def references(query: exp.Expr) -> Iterator[exp.Table]:
+
+def references(query: exp.Expr) -> Iterator[exp.Expr]:
     """The places where a query names a relation that isn't one of its own common table expressions."""
     for table in query.find_all(exp.Table):
+        if (view := sql.late_view(table)) is not None:
+            yield view
         if isinstance(table.this, exp.Identifier) and table.name.lower() not in _ctes_around(table):
             yield table
 

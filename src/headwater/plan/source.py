@@ -44,6 +44,8 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
         return node.alias or inner[0], assign(context, window, inner[1])
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         return name, _named(context, node)
+    if (view := sql.late_view(node)) is not None:
+        return node.alias or view.name, _late(context, view)
     context.refuse(
         QueryRefused,
         "reads something that is neither a stream, a table, a view nor a query",
@@ -79,6 +81,22 @@ def _named(context: Context, node: exp.Table) -> Relation:
             name=name,
         )
     return found or NOTHING
+
+
+def _late(context: Context, view: exp.Expr) -> Relation:
+    found = context.late(view.name)
+    if isinstance(found, Relation):
+        return found
+    if found is None:
+        others = [name for name in context.names if name.lower() != view.name.lower()]
+        hint = did_you_mean(view.name, others) or "Name a materialized view."
+        summary = f'reads the late rows of "{view.name}", which is no view'
+        context.refuse(UnknownName, summary, view, detail="Only a view turns rows away.", hint=hint, name=view.name)
+    else:
+        summary = f'reads the late rows of view "{view.name}", which has none that could be read'
+        hint = "Read late(view) of a view of windows over one stream, or see them with `headwater late`."
+        context.refuse(QueryRefused, summary, view, detail=found, hint=hint)
+    return NOTHING
 
 
 def assign(context: Context, call: sql.WindowCall, relation: Relation) -> Relation:

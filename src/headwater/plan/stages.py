@@ -9,6 +9,7 @@ SQL. It names no Spark class: an executor walks the stages and does what each on
     Expand       one row per element (explode and its kin)
     Assign       window bounds added to each row, once per window the row is in
     Join         two inputs by equality, within a time bound, in the same window, or as of an instant
+    Late         the rows that came too late for another view
     Union        the rows of several inputs
     Deduplicate  one row per key
     Aggregate    one row per group
@@ -308,6 +309,18 @@ class Assign(Unary):
 
 
 @dataclass(frozen=True)
+class Late(Unary):
+    """The rows of the input that came too late: for the windows that it assigns, or for their own column `time`.
+
+    `grace` is how long the view that turned them away waits behind that. They happen when they came: `_watermark` is
+    their event time. A row that was late for several windows is there once for each.
+    """
+
+    grace: timedelta
+    time: str | None = None
+
+
+@dataclass(frozen=True)
 class Join(Stage):
     """Pairs of rows. `equal` are the pairs of expressions, over the left and over the right side, that must be equal.
 
@@ -399,5 +412,5 @@ class Apply(Stage):
         return self.branches
 
 
-STATELESS = (Scan, Filter, Project, Expand, Assign, Union)
+STATELESS = (Scan, Filter, Project, Expand, Assign, Late, Union)
 """Stages that keep nothing between rows."""

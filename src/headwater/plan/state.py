@@ -6,7 +6,8 @@ then the state would grow for ever, unless the view states its `horizon` or its 
 Reaches of stages that follow each other add up; their sum is the view's horizon.
 
 A group or a partition *ends* if one of its keys is a time: no later row can join it. One without such a key is
-*endless*.
+*endless*: it holds the rows of the view's retention, each from its time on until the watermark has passed its time, the
+retention and grace.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from headwater.plan.stages import (
     Expression,
     Field,
     Join,
+    Late,
     Over,
     OverCall,
     Role,
@@ -82,6 +84,11 @@ def _(stage: Over) -> timedelta | None:
 @reach.register
 def _(_stage: Apply) -> timedelta | None:
     return None
+
+
+def is_endless(stage: Stage) -> bool:
+    """Whether a stage keeps groups or partitions that never end, so that what it gives is never final."""
+    return isinstance(stage, Aggregate | Deduplicate | TopN) and reach(stage) is None
 
 
 def reach_of(call: OverCall, below: Stage) -> timedelta | None:
@@ -149,9 +156,16 @@ def unbounded(root: Stage) -> Iterator[Stage]:
 
 
 def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
-    """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without."""
+    """The sum of the reaches on the longest way down; where one isn't known it is the `stated` one, None without.
+
+    Endless groups of endless groups are made of what is retained already.
+    """
+    if isinstance(root, Late):  # a row is late by itself
+        return _NONE
     own = reach(root)
-    own = stated if own is None else own
+    if own is None:
+        retained = is_endless(root) and any(is_endless(found) for below in root.inputs for found in below.walk())
+        own = _NONE if retained else stated
     below = [horizon(stage, stated) for stage in root.inputs]
     known = [span for span in below if span is not None]
     if own is None or len(known) != len(below):
@@ -161,6 +175,8 @@ def horizon(root: Stage, stated: timedelta | None = None) -> timedelta | None:
 
 def known_reach(root: Stage) -> timedelta:
     """The horizon as far as it is known: what a stated one must not be shorter than."""
+    if isinstance(root, Late):
+        return _NONE
     own = reach(root) or _NONE
     if isinstance(root, Over):
         own = max((reach_of(call, root.input) or _NONE for call in root.functions), default=_NONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pyarrow as pa
 
@@ -25,7 +26,7 @@ from headwater.errors import (
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
 from headwater.plan.endless import judge_endless
-from headwater.plan.execution import execution, refused_emit
+from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.sets import NUMBER
 from headwater.plan.stages import (
     STATELESS,
@@ -36,13 +37,14 @@ from headwater.plan.stages import (
     Expand,
     Filter,
     Join,
+    Late,
     Over,
     Project,
     Scan,
     Stage,
     TopN,
 )
-from headwater.plan.state import is_table, known_reach, unbounded
+from headwater.plan.state import is_table, known_reach, reach, unbounded
 
 
 def judge(
@@ -63,6 +65,8 @@ def judge(
     _judge_tables(context, root)
     _judge_key(context, root, missing)
     _judge_emit(context, root)
+    _judge_cadence(context, root)
+    _judge_execution(context, root)
     _judge_store(context, root, stores)
     _judge_inputs(context, root, unsettled)
 
@@ -132,6 +136,7 @@ def _judge_state(context: Context, root: Stage) -> None:
                 hint=_REMEDIES[type(stage)],
             )
     judge_endless(context, root, stated)
+    _judge_retention(context, root)
     needed = known_reach(root)
     if stated is not None and stated < needed and not isinstance(root, Apply):
         name = "horizon" if view.horizon is not None else "retention"
@@ -143,6 +148,29 @@ def _judge_state(context: Context, root: Stage) -> None:
             detail=f"It states {model.spell_duration(stated)}, and its windows, joins and frames reach back "
             f"{model.spell_duration(needed)}.",
             hint=f"Write {name} = '{model.spell_duration(needed)}' or more.",
+        )
+
+
+def _judge_retention(context: Context, root: Stage) -> None:
+    """A retention must be one, and something must be kept by it."""
+    view = context.view
+    if view.retention is not None and view.retention <= timedelta():
+        _report(
+            context,
+            OptionRefused,
+            "states a retention of nothing",
+            view.origin,
+            detail=f"It states {model.spell_duration(view.retention)}: no row would ever count.",
+            hint="Write how long a row counts, like retention = '7 days'.",
+        )
+    if view.retention is not None and all(reach(stage) is not None for stage in root.walk()):
+        _report(
+            context,
+            OptionRefused,
+            "states a retention, and keeps nothing that would need one",
+            view.origin,
+            detail="Every group in it ends with a window or a time, and is forgotten then.",
+            hint="Leave retention out; how long a window still takes rows after its end is grace = '…'.",
         )
 
 
@@ -158,7 +186,7 @@ def _judge_sessions(context: Context, root: Stage, grouped: bool = False) -> Non
             hint="Group by window_start, window_end and the columns of PARTITION BY.",
         )
     passes = isinstance(root, Filter | Project | Expand) and grouped
-    for below in root.inputs:
+    for below in root.inputs if not isinstance(root, Late) else ():
         _judge_sessions(context, below, isinstance(root, Aggregate) or passes)
 
 
@@ -233,11 +261,37 @@ def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) ->
 
 
 def _judge_emit(context: Context, root: Stage) -> None:
-    refused = refused_emit(context.view, root)
-    if refused and context.view.emit:
-        wanted = context.view.emit.value
+    view, refused = context.view, refused_emit(context.view, root)
+    unbounded_state = view.retention is None and view.horizon is None  # which is another finding
+    if refused is None or (view.emit is None and (settles(root) or unbounded_state)):
+        return
+    what = f"can't keep emit = '{view.emit.value}'" if view.emit else "can't keep its rows up to date"
+    _report(context, EmitRefused, what, view.origin, detail=refused[0], hint=refused[1])
+
+
+def _judge_cadence(context: Context, root: Stage) -> None:
+    view, refused = context.view, refused_cadence(context.view, root)
+    if refused is not None:
         detail, hint = refused
-        _report(context, EmitRefused, f"can't keep emit = '{wanted}'", context.view.origin, detail=detail, hint=hint)
+        what = "states every, and has nothing to show at a cadence"
+        _report(context, OptionRefused, what, view.origin, detail=detail, hint=hint)
+
+
+def _judge_execution(context: Context, root: Stage) -> None:
+    view = context.view
+    detail = refused_execution(view, root)
+    if detail is None:
+        return
+    others = " or ".join(f"'{kind}'" for kind in executions(view, root))
+    hint = f"Write execution = {others}, or leave it out." if others else "Leave the option out."
+    _report(
+        context,
+        OptionRefused,
+        f"can't be kept with execution = '{view.execution}'",
+        view.origin,
+        detail=detail,
+        hint=hint,
+    )
 
 
 def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:

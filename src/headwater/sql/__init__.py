@@ -6,12 +6,13 @@ from headwater.sql.interval import interval, spell_interval
 from headwater.sql.options import OPTIONS, OptionKind
 from headwater.sql.query import canonical, origin_of, parse_column, parse_expression, parse_query, parse_type
 from headwater.sql.render import render
-from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, pattern_of, window_of, windows_in
+from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, late_view, pattern_of, window_of, windows_in
 from headwater.sql.spelling import spell, spell_name
 from headwater.sql.types import arrow_type, sqlglot_type
 
 __all__ = [
     "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of", "canonical",
-    "interval", "origin_of", "parse_column", "parse_declarations", "parse_expression", "parse_query", "parse_type",
-    "pattern_of", "render", "spell", "spell_interval", "spell_name", "sqlglot_type", "window_of", "windows_in",
+    "interval", "late_view", "origin_of", "parse_column", "parse_declarations", "parse_expression", "parse_query",
+    "parse_type", "pattern_of", "render", "spell", "spell_interval", "spell_name", "sqlglot_type", "window_of",
+    "windows_in",
 ]  # fmt: skip

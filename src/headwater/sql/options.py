@@ -132,6 +132,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "changes where the operators can keep it, else final",
         ),
         OptionKind(
+            "every",
+            "duration",
+            read_duration,
+            "how often, in the time of the watermark, rows that are not final are shown anew",
+            "whenever they change",
+        ),
+        OptionKind(
             "store", "name", read_store, "the store of headwater.toml that serves the view", "the default store"
         ),
         OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
@@ -142,7 +149,14 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "how far back an input can matter, where it doesn't follow from the query",
         ),
         OptionKind(
-            "retention", "duration", read_duration, "how long state is kept that no window or time bound limits"
+            "retention", "duration", read_duration, "how long a row counts in groups that no window or time ends"
+        ),
+        OptionKind(
+            "execution",
+            "'live', 'settle' or 'batch'",
+            _one_of("live", "settle", "batch"),
+            "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
+            "as the planner chooses",
         ),
     ),
     "view": (),

@@ -119,6 +119,8 @@ class QueryParser(LocatedParser):
         self._match(TokenType.TABLE)
         if self._match(TokenType.L_PAREN, advance=False):
             source = self._parse_select(nested=True, parse_subquery_alias=False)
+        elif self._curr and self._curr.text.lower() == "late" and self._next.token_type is TokenType.L_PAREN:
+            source = self.expression(exp.Table(this=self._parse_function()))
         else:
             source = self._parse_table_parts(schema=True)
         if source is None:

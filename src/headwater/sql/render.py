@@ -101,11 +101,12 @@ def _view(view: model.View) -> str:
 
 
 def _view_options(view: model.View) -> dict[str, str]:
-    durations = {"grace": view.grace or None, "horizon": view.horizon, "retention": view.retention}
+    durations = {"grace": view.grace or None, "every": view.every}
+    durations |= {"horizon": view.horizon, "retention": view.retention}
     options = {name: model.spell_duration(length) for name, length in durations.items() if length is not None}
     options["late"] = "" if view.late == "keep" else view.late
     options["emit"] = view.emit.value if view.emit else ""
-    return options | {"store": view.store or "", "key": _listed(view.key)}
+    return options | {"store": view.store or "", "key": _listed(view.key), "execution": view.execution or ""}
 
 
 def _function(function: model.Function) -> str:

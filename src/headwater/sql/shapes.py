@@ -42,6 +42,15 @@ def window_of(node: exp.Expr) -> WindowCall | None:
     return WindowCall(_window(call), call.args["time"].name, call.this, table)
 
 
+def late_view(table: exp.Expr) -> exp.Expr | None:
+    """The view whose late rows an item of FROM reads, as in `late(view)`; None if it reads something else."""
+    call = table.this if isinstance(table, exp.Table) else None
+    if not isinstance(call, exp.Anonymous) or call.name.lower() != "late" or len(call.expressions) != 1:
+        return None
+    (view,) = call.expressions
+    return view if isinstance(view, exp.Column) and not view.table else None
+
+
 def windows_in(select: exp.Expr) -> Iterator[WindowCall]:
     """The windows in a SELECT's own FROM and JOINs, not those of its subqueries."""
     sources = [select.args.get("from_"), *(select.args.get("joins") or ())]

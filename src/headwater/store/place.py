@@ -1,56 +1,90 @@
-"""From a store's URL in headwater.toml to the store."""
+"""From a store's URL in headwater.toml to the store.
+
+The scheme of the URL is the *kind* of the store. Kinds that aren't ours come from installed packages, by an entry point
+of the group `headwater.stores` whose name is the scheme: a function that takes what `open_store` takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from headwater.errors import SettingsRefused
+from headwater.errors import HeadwaterError, SettingsRefused
 from headwater.model import Store as Declared
-from headwater.model import parse_duration
+from headwater.store.options import Options
 from headwater.store.protocol import Store
 from headwater.store.sqlite import BUSY_TIMEOUT, CHANGES_RETENTION, SqliteStore
 
 OpenStore = Callable[[Declared, Path], Store]
 """How a project comes to its stores: `open_store`, or something that does more."""
+GROUP = "headwater.stores"
 _SQLITE = "sqlite:///"
 
 
 def open_store(declared: Declared, folder: Path) -> Store:
-    """The store that a project declares. A relative path in its URL starts at the project's folder.
+    """The store that a project declares. A relative path in its URL starts at the project's folder."""
+    kind = declared.url.partition(":")[0] if ":" in declared.url else ""
+    if kind in _KINDS:
+        return _KINDS[kind](declared, folder)
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if kind in found:
+        return _foreign(found[kind], declared, folder)
+    raise _unknown(declared, [*_KINDS, *found])
 
-    `sqlite:///views.db` is a file in the folder, `sqlite:////var/lib/views.db` one elsewhere. Options:
-    `changes_retention` (how long the changelog is kept), `busy_timeout` (how long a writer waits for another process).
-    """
+
+def _sqlite(declared: Declared, folder: Path) -> Store:
+    """`sqlite:///views.db` is a file in the folder, `sqlite:////var/lib/views.db` one elsewhere."""
     if not declared.url.startswith(_SQLITE) or declared.url == _SQLITE:
-        raise SettingsRefused(
-            f'store "{declared.name}" has a URL that no kind of store takes',
-            detail="Known is sqlite:///FILE.",
-            hint=f"Set stores.{declared.name}.url to sqlite:///views.db, for example.",
-            store=declared.name,
-        )
-    durations = _durations(declared)
+        raise _unknown(declared, _KINDS)
+    options = Options(declared, "A SQLite store", ("changes_retention", "busy_timeout"))
     return SqliteStore(
         folder / declared.url.removeprefix(_SQLITE),
-        changes_retention=durations.get("changes_retention", CHANGES_RETENTION),
-        busy_timeout=durations.get("busy_timeout", BUSY_TIMEOUT),
+        changes_retention=options.duration("changes_retention", CHANGES_RETENTION),
+        busy_timeout=options.duration("busy_timeout", BUSY_TIMEOUT),
     )
 
 
-def _durations(declared: Declared) -> dict[str, timedelta]:
-    found = {}
-    for name, text in declared.options:
-        if name not in ("changes_retention", "busy_timeout"):
-            raise SettingsRefused(
-                f'store "{declared.name}" has an unknown option "{name}"',
-                detail="A SQLite store takes changes_retention and busy_timeout.",
-                store=declared.name,
-            )
-        try:
-            found[name] = parse_duration(text)
-        except ValueError as cause:
-            raise SettingsRefused(
-                f'store "{declared.name}" has an option "{name}" that is not a duration', detail=f"{cause}."
-            ) from cause
-    return found
+def _postgres(declared: Declared, _: Path) -> Store:
+    """`postgresql://user@host:5432/database?sslmode=verify-full`, or `postgresql://` and PG* variables."""
+    try:
+        from headwater.store.postgres import open_declared
+    except ModuleNotFoundError as cause:
+        raise _not_installed(declared, cause, "postgres") from cause
+    return open_declared(declared)
+
+
+_KINDS: Mapping[str, OpenStore] = {"sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
+
+
+def _not_installed(declared: Declared, cause: ModuleNotFoundError, extra: str) -> SettingsRefused:
+    return SettingsRefused(
+        f'store "{declared.name}" needs the package {cause.name}',
+        detail="It is not installed: a kind of store that needs a package of its own is an extra.",
+        hint=f"Run `pip install 'headwater[{extra}]'`.",
+        store=declared.name,
+    )
+
+
+def _foreign(point: EntryPoint, declared: Declared, folder: Path) -> Store:
+    try:
+        opened: Store = point.load()(declared, folder)
+    except HeadwaterError:
+        raise
+    except Exception as cause:
+        raise SettingsRefused(
+            f'store "{declared.name}" can\'t be opened',
+            detail=f"{point.value}, which is installed for {point.name}: URLs, raised {type(cause).__name__}: {cause}.",
+            store=declared.name,
+        ) from cause
+    return opened
+
+
+def _unknown(declared: Declared, kinds: Mapping[str, OpenStore] | list[str]) -> SettingsRefused:
+    others = [f"{kind}://…" for kind in kinds if kind != "sqlite"]
+    return SettingsRefused(
+        f'store "{declared.name}" has a URL that no kind of store takes',
+        detail=f"Known are {', '.join(['sqlite:///FILE', *others])}.",
+        hint=f"Set stores.{declared.name}.url to sqlite:///views.db, for example.",
+        store=declared.name,
+    )

@@ -7,6 +7,8 @@
     one commit per micro-batch  one run over the whole log
     rebuilt                     the state is thrown away, and a new version is built from zero beside the one that is
                                 served
+    in another execution        declared otherwise where that is legal: what is kept by streaming is settled, what is
+                                settled is kept by it, or by queries over the whole log
     batch                       from the whole log at once, without a store
 
 All of them read one log, which is fed once. Each but the last builds a version of its own.
@@ -22,6 +24,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater import model
+from headwater.plan import PlannedView
+from headwater.plan.execution import executions as executions_of
 from headwater.plan.execution import is_stateless
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash
@@ -140,6 +145,19 @@ def _rebuilt(course: _Course) -> dict[str, pa.Table]:
     return course.held()
 
 
+def _otherwise(course: _Course) -> dict[str, pa.Table]:
+    course.afresh()
+    with course.scenario.declared_with(_another_execution):
+        course.scenario.run(per_batch=2)
+        return course.held()
+
+
+def _another_execution(planned: PlannedView) -> model.View:
+    view = replace(planned.view, emit=planned.emit)
+    others = [kind for kind in executions_of(view, planned.root) if kind != planned.execution.kind]
+    return replace(view, execution=others[0]) if others else planned.view
+
+
 def _batch(course: _Course) -> dict[str, pa.Table]:
     course.feed()
     return {view: course.scenario.batch(view) for view in course.scenario.views}
@@ -150,6 +168,7 @@ _WAYS: Mapping[str, Callable[[_Course], dict[str, pa.Table]]] = {
     "straight, all at once": _straight,
     "one commit per micro-batch": _one_by_one,
     "rebuilt": _rebuilt,
+    "in another execution": _otherwise,
     "batch": _batch,
 }
 EXECUTIONS = tuple(_WAYS)

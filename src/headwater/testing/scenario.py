@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,9 @@ from headwater.errors import ArgumentRefused
 from headwater.log import LOCAL_SOURCE, folder_of, wall_clock
 from headwater.operate import CaughtUp
 from headwater.operate.views import DEFAULT_STORE
+from headwater.plan import Plan, PlannedView
 from headwater.project import DERIVED, Project
+from headwater.sql import parse_declarations, render
 from headwater.store import Store, open_store
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash, Crashed, Fuse, doomed
@@ -34,14 +36,17 @@ SPARK: Mapping[str, str] = {"spark.master": "local[2]"}
 
 
 @contextmanager
-def scenario(sql: str | Path, *, spark: Mapping[str, str] = SPARK) -> Iterator[Scenario]:
+def scenario(
+    sql: str | Path, *, spark: Mapping[str, str] = SPARK, stores: Mapping[str, str] | None = None
+) -> Iterator[Scenario]:
     """A project of these declarations in a folder of its own, which is removed at the end.
 
-    `sql` is text, or the path of a file or a folder with declarations.
+    `sql` is text, or the path of a file or a folder with declarations. `stores` are the URLs of its stores by name;
+    without them it has one, `main`, in SQLite.
     """
     with tempfile.TemporaryDirectory(prefix="headwater-") as name:
         folder = Path(name)
-        _write(folder, sql, spark)
+        _write(folder, sql, spark, stores or {})
         found = Scenario(folder)
         try:
             yield found
@@ -155,6 +160,21 @@ class Scenario:
             for view in views or self.views:
                 shutil.rmtree(below / folder_of(view), ignore_errors=True)
 
+    @contextmanager
+    def declared_with(self, change: Callable[[PlannedView], model.View]) -> Iterator[None]:
+        """Let each materialized view that is declared in SQL be declared otherwise for a while, over the same log."""
+        plan = self.project.plan()
+        before = {path: path.read_text(encoding="utf-8") for path in self.folder.rglob("*.sql")}
+        for path, text in before.items():
+            path.write_text(_changed(text, path, plan, change), encoding="utf-8")
+        self.restart()
+        try:
+            yield
+        finally:
+            for path, text in before.items():
+                path.write_text(text, encoding="utf-8")
+            self.restart()
+
     def close(self) -> None:
         """End the process that is alive."""
         self.project.close()
@@ -199,9 +219,19 @@ class Scenario:
         return self.project.catch_up(*views, options=options)
 
 
-def _write(folder: Path, sql: str | Path, spark: Mapping[str, str]) -> None:
+def _changed(text: str, path: Path, plan: Plan, change: Callable[[PlannedView], model.View]) -> str:
+    declared = parse_declarations(text, str(path)).declarations
+    wanted = [
+        change(plan.view(found.name)) if isinstance(found, model.View) and found.materialized else found
+        for found in declared
+    ]
+    return ";\n".join(render(found) for found in wanted)
+
+
+def _write(folder: Path, sql: str | Path, spark: Mapping[str, str], stores: Mapping[str, str]) -> None:
     settings = "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in spark.items())
-    (folder / FILE).write_text(f'name = "scenario"\n[spark]\n{settings}', encoding="utf-8")
+    declared = "".join(f"[stores.{json.dumps(name)}]\nurl = {json.dumps(url)}\n" for name, url in stores.items())
+    (folder / FILE).write_text(f'name = "scenario"\n{declared}[spark]\n{settings}', encoding="utf-8")
     if isinstance(sql, str):
         (folder / "declarations.sql").write_text(sql, encoding="utf-8")
         return

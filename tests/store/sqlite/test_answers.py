@@ -14,7 +14,7 @@ from headwater.model import Column, Emit
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
 from headwater.store.sqlite.answers import answer
-from tests.store.targets import position
+from headwater.testing.conformance.targets import position
 
 WIDE = pa.decimal128(38, 20)
 RATIOS = Target("ratios", 1, (Column("id", pa.int64()), Column("ratio", WIDE)), ("id",), Emit.CHANGES)

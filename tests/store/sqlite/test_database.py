@@ -16,7 +16,7 @@ import pytest
 
 from headwater.errors import ArgumentRefused, StoreDamaged, StoreUnavailable
 from headwater.store.sqlite import SqliteStore
-from tests.store.targets import SPEND, batch, position, rows_of, version
+from headwater.testing.conformance.targets import SPEND, batch, position, rows_of, version
 
 ROOT = Path(__file__).parents[3]
 
@@ -38,7 +38,7 @@ def in_a_process(script: str, path: Path) -> str:
     from pathlib import Path
     from headwater.errors import HeadwaterError
     from headwater.store.sqlite import SqliteStore
-    from tests.store.targets import SPEND, batch
+    from headwater.testing.conformance.targets import SPEND, batch
     store = SqliteStore(Path(sys.argv[1]))
     """
     command = [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(script), str(path)]

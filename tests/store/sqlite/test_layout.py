@@ -15,7 +15,7 @@ import pytest
 from headwater.model import Column, Emit
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
-from tests.store.targets import SPEND, batch, position
+from headwater.testing.conformance.targets import SPEND, batch, position
 
 
 @pytest.fixture

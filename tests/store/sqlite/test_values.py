@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from headwater.model import INSTANT, Column, Emit
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
-from headwater.store.sqlite.unfit import Unfit
 from headwater.store.sqlite.values import codec_of
-from tests.store.sqlite.strategies import PLAIN, arrays, identical, types
-from tests.store.targets import position
+from headwater.store.unfit import Unfit
+from headwater.testing.conformance.targets import position
+from tests.store.strategies import PLAIN, arrays, identical, types
 
 
 def target_of(*kinds: pa.DataType, key: tuple[str, ...] = ()) -> Target:

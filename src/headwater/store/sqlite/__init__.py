@@ -14,16 +14,26 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headwater.errors import ArgumentRefused, Fenced, StoreDamaged, UnknownVersion, VersionRefused
 from headwater.model import Emit
 from headwater.store.protocol import Batch, Position, Span, Target, Version
+from headwater.store.refusals import (
+    altered,
+    batch_refused,
+    fenced,
+    is_promoted,
+    name_taken,
+    none_promoted,
+    other_commits,
+    other_plan,
+    was_dropped,
+)
 from headwater.store.sqlite import bookkeeping, changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.database import Database
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import changes_of, check_name, images_of, quoted, table_of
-from headwater.store.sqlite.rows import Columns, deletes_of, grouped, refusal, upserts_of
-from headwater.store.sqlite.unfit import Unfit
+from headwater.store.sqlite.rows import Columns, deletes_of, grouped, upserts_of
+from headwater.store.unfit import Unfit
 
 CHANGES_RETENTION = timedelta(days=7)
 BUSY_TIMEOUT = timedelta(seconds=10)
@@ -78,12 +88,7 @@ class SqliteStore:
         """Refuse to use a name that something else in the file has; something of that kind may have it."""
         taken = connection.execute("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE", (name,)).fetchone()
         if taken is not None and taken[0] != kind:
-            raise ArgumentRefused(
-                f'the store "{self.path}" already has a {taken[0]} "{name}"',
-                detail="It isn't the view's own. Nothing was written.",
-                hint="Give one of the two another name.",
-                path=str(self.path),
-            )
+            raise name_taken(str(self.path), taken[0], name)
 
     def _check(
         self, connection: sqlite3.Connection, target: Target, fingerprint: str, before: str, statements: list[str]
@@ -91,27 +96,10 @@ class SqliteStore:
         """Refuse a version that was made by another plan, or that someone else has altered since."""
         same = bookkeeping.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
-            difference = f"plan {before}, and this one is {fingerprint}" if same else "a plan with other columns or key"
-            raise VersionRefused(
-                f'view "{target.view}" version {target.version} was made by another plan',
-                detail=f'The store "{self.path}" has it from {difference}. Nothing was changed.',
-                hint="Run `headwater replay` to build the changed view as a new version.",
-                view=target.view,
-                version=target.version,
-            )
+            raise other_plan(str(self.path), target, fingerprint, before, same)
         present = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
         if not present.issuperset(statements):
-            raise self._damaged(target.view, target.version)
-
-    def _damaged(self, view: str, version: int) -> StoreDamaged:
-        return StoreDamaged(
-            f'the rows of view "{view}" version {version} are not as Headwater left them',
-            detail=f'Someone dropped or altered its table in "{self.path}". Nothing was written.',
-            hint="Run `headwater replay` to rebuild the view from the log as a new version.",
-            path=str(self.path),
-            view=view,
-            version=version,
-        )
+            raise altered(str(self.path), target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
@@ -133,20 +121,9 @@ class SqliteStore:
     def _check_epoch(self, connection: sqlite3.Connection, target: Target, epoch: int) -> None:
         newest, holder, since = bookkeeping.epoch_of(connection, target.view, target.version)
         if newest != epoch:
-            raise Fenced(
-                f'view "{target.view}" version {target.version} was taken over by another run',
-                detail=f"{holder or 'Nobody'} has epoch {newest} since {since} UTC; this run has epoch {epoch}. "
-                "Nothing was written.",
-                hint="Let the other run go on, or stop it and start this one again.",
-                view=target.view,
-                version=target.version,
-                holder=holder,
-                epoch=newest,
-            )
+            raise fenced(target, epoch, newest, holder, since)
         if bookkeeping.recorded(connection, target.view, target.version) is None:
-            raise UnknownVersion(
-                f'view "{target.view}" version {target.version} was dropped', view=target.view, version=target.version
-            )
+            raise was_dropped(target)
 
     def _was_applied(self, connection: sqlite3.Connection, target: Target, batch: Batch) -> bool:
         newest = bookkeeping.position_of(connection, target.view, target.version)
@@ -154,12 +131,7 @@ class SqliteStore:
             return False
         known = bookkeeping.position_of(connection, target.view, target.version, batch.position.batch)
         if known is not None and dict(known.commits) != dict(batch.position.commits):
-            raise refusal(
-                target,
-                batch,
-                f"It was applied with the commits {_spell(known)}, and comes again with {_spell(batch.position)}: "
-                "it is from another checkpoint.",
-            )
+            raise other_commits(target, batch, known)
         return True
 
     def _write(
@@ -181,7 +153,7 @@ class SqliteStore:
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and layout.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"
-            raise refusal(layout.target, batch, f"{reason} ({cause}).") from cause
+            raise batch_refused(layout.target, batch, f"{reason} ({cause}).") from cause
 
     def position(self, view: str, version: int) -> Position | None:
         """How far a version has come."""
@@ -218,13 +190,7 @@ class SqliteStore:
             if bookkeeping.recorded(connection, view, version) is None:
                 return
             if bookkeeping.promoted_of(connection, view) == version:
-                raise ArgumentRefused(
-                    f'view "{view}" version {version} is the promoted one',
-                    detail="Dropping it would leave the view's name without rows. Nothing was changed.",
-                    hint="Promote another version first.",
-                    view=view,
-                    version=version,
-                )
+                raise is_promoted(view, version)
             for statement in self._layout(bookkeeping.target_of(connection, view, version)).drop():
                 connection.execute(statement)
             bookkeeping.forget_version(connection, view, version)
@@ -239,18 +205,14 @@ class SqliteStore:
         with self._database.reading() as connection:
             number = bookkeeping.promoted_of(connection, view) if version is None else version
             if number is None:
-                raise UnknownVersion(
-                    f'view "{view}" has no promoted version in the store',
-                    hint="Run `headwater catch-up` to build it.",
-                    view=view,
-                )
+                raise none_promoted(view)
             layout = self._layout(bookkeeping.target_of(connection, view, number))
             rows = connection.execute(*layout.select(span)).fetchall()
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in layout.codecs]
         try:
             arrays = [codec.decode(values) for codec, values in zip(layout.codecs, columns, strict=True)]
         except Unfit as cause:
-            raise self._damaged(view, number) from cause
+            raise altered(str(self.path), view, number) from cause
         return pa.Table.from_arrays(arrays, schema=layout.target.schema)
 
     def index(self, view: str, version: int, column: str) -> None:
@@ -278,7 +240,3 @@ class SqliteStore:
 
     def _layout(self, target: Target) -> Layout:
         return self._layouts.setdefault(target, Layout(target))
-
-
-def _spell(position: Position) -> str:
-    return ", ".join(f"{topic} {commit}" for topic, commit in position.commits) or "none"

@@ -14,8 +14,8 @@ import pyarrow as pa
 from headwater.errors import StatementRefused
 from headwater.store.sqlite.bookkeeping import targets
 from headwater.store.sqlite.names import quoted, table_of
-from headwater.store.sqlite.unfit import Unfit
 from headwater.store.sqlite.values import codec_of, infer
+from headwater.store.unfit import Unfit
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}

@@ -7,22 +7,17 @@ Every function works inside the caller's transaction.
 from __future__ import annotations
 
 import json
-import os
-import socket
 import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import UnknownVersion
-from headwater.model import INSTANT, Column, Emit, Variant
+from headwater.model import INSTANT, Emit
+from headwater.store import instants
+from headwater.store.columns import read_columns, spell_columns
 from headwater.store.protocol import Position, Target, Version
-from headwater.store.sqlite import instants
-
-_COMMENT = b"comment"
-_EXTENSION = b"ARROW:extension:name"
+from headwater.store.refusals import no_version, this_process
 
 
 def spell_instant(at: datetime) -> str:
@@ -41,18 +36,13 @@ def target_of(connection: sqlite3.Connection, view: str, version: int) -> Target
         "SELECT columns, key, emit FROM headwater_versions WHERE view = ? AND version = ?", (view, version)
     ).fetchone()
     if found is None:
-        raise UnknownVersion(
-            f'view "{view}" has no version {version} in the store',
-            detail=f"It has {_numbers(connection, view) or 'none'}.",
-            view=view,
-            version=version,
-        )
-    return Target(view, version, _read_columns(found[0]), tuple(json.loads(found[1])), Emit(found[2]))
+        raise no_version(view, version, _numbers(connection, view))
+    return Target(view, version, read_columns(found[0]), tuple(json.loads(found[1])), Emit(found[2]))
 
 
-def _numbers(connection: sqlite3.Connection, view: str) -> str:
+def _numbers(connection: sqlite3.Connection, view: str) -> list[int]:
     rows = connection.execute("SELECT version FROM headwater_versions WHERE view = ? ORDER BY version", (view,))
-    return ", ".join(str(number) for (number,) in rows)
+    return [number for (number,) in rows]
 
 
 def versions_of(connection: sqlite3.Connection, view: str) -> tuple[Version, ...]:
@@ -92,7 +82,7 @@ def record_version(
             target.view,
             target.version,
             fingerprint,
-            _spell_columns(target.columns),
+            spell_columns(target.columns),
             json.dumps(target.key),
             target.emit.value,
             json.dumps(statements),
@@ -117,11 +107,10 @@ def forget_version(connection: sqlite3.Connection, view: str, version: int) -> N
 
 def take_epoch(connection: sqlite3.Connection, view: str, version: int, at: datetime) -> int:
     """The next epoch of a version, held by this process."""
-    holder = f"process {os.getpid()} on {socket.gethostname()}"
     row = connection.execute(
         "INSERT INTO headwater_epochs VALUES (?, ?, 1, ?, ?) ON CONFLICT (view, version) "
         "DO UPDATE SET epoch = epoch + 1, holder = excluded.holder, taken_at = excluded.taken_at RETURNING epoch",
-        (view, version, holder, spell_instant(at)),
+        (view, version, this_process(), spell_instant(at)),
     ).fetchall()
     return int(row[0][0])
 
@@ -191,23 +180,3 @@ def promoted_of(connection: sqlite3.Connection, view: str) -> int | None:
 def record_promoted(connection: sqlite3.Connection, view: str, version: int) -> None:
     """Write down the promoted version."""
     connection.execute("INSERT OR REPLACE INTO headwater_promoted VALUES (?, ?)", (view, version))
-
-
-def _spell_columns(columns: tuple[Column, ...]) -> bytes:
-    """The columns as an Arrow schema: the exact types, down to the fields of nested ones."""
-    fields = [
-        column.field.with_metadata({_COMMENT: column.comment.encode()}) if column.comment else column.field
-        for column in columns
-    ]
-    return bytes(pa.schema(fields).serialize())
-
-
-def _read_columns(data: bytes) -> tuple[Column, ...]:
-    return tuple(_column(field) for field in pa.ipc.read_schema(pa.py_buffer(data)))
-
-
-def _column(field: Any) -> Column:
-    metadata = field.metadata or {}
-    kind = Variant() if metadata.get(_EXTENSION) == b"headwater.variant" else field.type
-    comment = metadata.get(_COMMENT)
-    return Column(field.name, kind, field.nullable, comment.decode() if comment else None)

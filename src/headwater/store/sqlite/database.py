@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from headwater.errors import HeadwaterError, StoreDamaged, StoreUnavailable
+from headwater.store.refusals import WHOLE_OR_NOTHING
 
 NEEDED = (3, 38)
 """The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
@@ -39,7 +40,6 @@ CREATE TABLE IF NOT EXISTS headwater_ledger (
 CREATE TABLE IF NOT EXISTS headwater_promoted (
   view TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
 """
-WHOLE_OR_NOTHING = "A batch is in the store whole or not at all, and repeating one that was applied changes nothing."
 
 
 class Database:

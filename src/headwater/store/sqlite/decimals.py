@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.store.sqlite.unfit import Unfit
+from headwater.store.unfit import Unfit
 
 EXACT_DIGITS = 15
 EXACT_LIMIT = 10**EXACT_DIGITS

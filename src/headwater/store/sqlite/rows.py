@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import BatchRefused, InternalError
-from headwater.model import Column, Emit, schema_of
+from headwater.model import Emit
+from headwater.store.fit import fitted, whole
 from headwater.store.protocol import Batch, Target
+from headwater.store.refusals import only_added
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.values import codec_of
 
@@ -22,7 +23,7 @@ Columns = list[list[Any]]
 def upserts_of(layout: Layout, batch: Batch) -> Columns:
     """The values of the rows to write, column by column, sorted by key; of each key the last row."""
     target = layout.target
-    table = _fitted(target, batch.upserts, target.columns)
+    table = fitted(target, batch.upserts, target.columns)
     order = [(name, "ascending") for name in target.key if _sortable(table.schema.field(name).type)]
     table = table.sort_by(order) if order and table.num_rows > 1 else table
     columns = _encoded(table)
@@ -40,7 +41,7 @@ def _may_repeat(table: pa.Table, key: Sequence[str]) -> bool:
     count = max(table.num_rows - 1, 0)
     same = pa.array(np.ones(count, np.bool_))
     for name in key:
-        before, after = (_whole(table[name]).slice(place, count) for place in (0, 1))
+        before, after = (whole(table[name]).slice(place, count) for place in (0, 1))
         nulls = pc.and_(before.is_null(), after.is_null())
         same = pc.and_(same, pc.or_(pc.fill_null(pc.equal(before, after), False), nulls))
     return bool(pc.any(same).as_py())
@@ -62,9 +63,9 @@ def deletes_of(layout: Layout, batch: Batch, upserts: Columns) -> list[tuple[Any
     if not batch.deletes.num_rows:
         return []
     if not target.key or target.emit is Emit.FINAL:
-        raise refusal(target, batch, "It deletes rows, and rows of this view are only added.")
+        raise only_added(target, batch)
     written = set(_keys(target, upserts))
-    keys = zip(*_encoded(_fitted(target, batch.deletes, target.key_columns)), strict=True)
+    keys = zip(*_encoded(fitted(target, batch.deletes, target.key_columns)), strict=True)
     return [key for key in keys if key not in written]
 
 
@@ -73,40 +74,8 @@ def _keys(target: Target, columns: Columns) -> Iterator[tuple[Any, ...]]:
     return zip(*(columns[names.index(name)] for name in target.key), strict=True)
 
 
-def refusal(target: Target, batch: Batch, reason: str) -> BatchRefused:
-    """The error for a batch that can't be applied."""
-    return BatchRefused(
-        f'view "{target.view}" version {target.version} can\'t take batch {batch.position.batch}',
-        detail=f"{reason} Nothing of it was written.",
-        hint="Run `headwater replay` to build a version from the log, beside this one.",
-        view=target.view,
-        version=target.version,
-        batch=batch.position.batch,
-    )
-
-
-def _fitted(target: Target, table: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    schema = schema_of(tuple(columns))
-    if set(table.column_names) != set(schema.names):
-        raise InternalError(
-            f"a batch of view \"{target.view}\" doesn't have the view's columns",
-            detail=f"Expected {', '.join(schema.names)}; found {', '.join(table.column_names) or 'none'}.",
-        )
-    columns_found = [table[field.name] for field in schema]
-    cast = [
-        found if found.type == field.type else found.cast(field.type)
-        for found, field in zip(columns_found, schema, strict=True)
-    ]
-    return pa.table(cast, names=schema.names)
-
-
 def _encoded(table: pa.Table) -> Columns:
-    return [codec_of(column.type).encode(_whole(column)) for column in table.columns]
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+    return [codec_of(column.type).encode(whole(column)) for column in table.columns]
 
 
 def _sortable(kind: pa.DataType) -> bool:

@@ -10,10 +10,10 @@ declares a type only where the conversion can't lose anything:
                       its sign
     DECIMAL           a number up to 15 digits, TEXT beyond: see `headwater.store.sqlite.decimals`
     STRING, BINARY    TEXT, BLOB
-    DATE, TIME, TIMESTAMP, TIMESTAMP_NTZ     ISO 8601 in UTC, sorted as text: see `headwater.store.sqlite.instants`
+    DATE, TIME, TIMESTAMP, TIMESTAMP_NTZ     ISO 8601 in UTC, sorted as text: see `headwater.store.instants`
     INTERVAL DAY TO SECOND                   seconds, as a DECIMAL
     INTERVAL YEAR TO MONTH                   months
-    ARRAY, MAP, STRUCT, VARIANT              JSON text: see `headwater.store.sqlite.nested`
+    ARRAY, MAP, STRUCT, VARIANT              JSON text: see `headwater.store.nested`
 
 Every value has one spelling, so equal keys are equal in SQLite.
 """
@@ -30,8 +30,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.model import Variant, spell_type
-from headwater.store.sqlite import decimals, instants, nested
-from headwater.store.sqlite.unfit import Unfit
+from headwater.store import instants, nested
+from headwater.store.sqlite import decimals
+from headwater.store.unfit import Unfit
 
 Values = list[Any]
 NOT_A_NUMBER = "NaN"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -72,7 +73,8 @@ def _values(kind: pa.DataType) -> st.SearchStrategy[Any]:
     if kind == pa.time64("us"):
         return st.times()
     if kind == pa.duration("us"):
-        return st.timedeltas()
+        most = timedelta(microseconds=LONG)
+        return st.timedeltas(-most, most)
     if pa.types.is_decimal(kind):
         most = 10**kind.precision - 1
         near = [10**15 - 1, 10**15, 10**15 + 1, 2**53 + 1, 2**63 - 1, 2**63, 10**17, 5 * 10**16]

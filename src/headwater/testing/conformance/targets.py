@@ -1,4 +1,4 @@
-"""A small view and batches of it, as every store test uses them."""
+"""A small view and batches of it, as every test of a store uses them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ Row = tuple[Any, ...]
 
 
 def version(number: int, target: Target = SPEND) -> Target:
+    """The same view in another version."""
     return replace(target, version=number)
 
 
@@ -46,6 +47,7 @@ def batch(
 
 
 def position(number: int) -> Position:
+    """Where batch `number` comes to."""
     return Position(number, (("payments", number),), START + timedelta(seconds=number))
 
 

@@ -13,21 +13,23 @@ import subprocess
 import sys
 import textwrap
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from headwater.store import Batch
-from headwater.store.sqlite import SqliteStore
-from tests.store.targets import SPEND, batch
+import pytest
 
-ROOT = Path(__file__).parents[3]
+from headwater.model import Store as Declared
+from headwater.store import Batch, Store, open_store
+from headwater.testing.conformance.targets import SPEND, batch
+
+ROOT = Path(__file__).parents[2]
 PRELUDE = """
 import json, os, signal, sqlite3, sys
-from pathlib import Path
-from headwater.store.sqlite import SqliteStore
-from tests.store.sqlite.test_processes import numbered
-from tests.store.targets import SPEND
+import headwater.store.postgres, psycopg
+from tests.store.test_processes import numbered, opened
+from headwater.testing.conformance.targets import SPEND
 """
 NURSERY = """
 for line in sys.stdin:
@@ -38,8 +40,24 @@ for line in sys.stdin:
     print("child", child, flush=True)
     print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+LIVES = 16
 EACH = 6
 """How many rows batch N adds; it also corrects those of batch N − 1 and deletes one of batch N − 2."""
+
+
+def opened(url: str) -> Store:
+    return open_store(Declared(name="main", url=url), ROOT)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store is that nothing is in yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/views.db"
+    server = request.getfixturevalue("postgres_server")
+    name = f"killed_{uuid.uuid4().hex}"
+    server.query(f"CREATE DATABASE {name}")
+    return str(server.url).removesuffix("postgres") + name
 
 
 def numbered(number: int) -> Batch:
@@ -59,20 +77,22 @@ def expected(last: int) -> set[tuple[str, int, str]]:
     }
 
 
-def check(path: Path, at_least: int) -> int:
-    """That the store has exactly the batches up to its position; the position's batch."""
-    store = SqliteStore(path)
-    position = store.position("spend", 1)
-    last = -1 if position is None else position.batch
-    assert last >= at_least, "what was acknowledged is there"
-    if last >= 0:
+def check(url: str, at_least: int) -> int:
+    """That the store has exactly the batches up to its position; the position's batch.
+
+    A server may still be at work for a client that is dead: taking the next epoch waits for that.
+    """
+    with closing(opened(url)) as store:
+        store.open(SPEND, "plan")
+        position = store.position("spend", 1)
+        last = -1 if position is None else position.batch
+        assert last >= at_least, "what was acknowledged is there"
         rows = store.read("spend", 1).to_pylist()
         found = [(row["card"], row["minute"], str(row["spent"])) for row in rows]
         assert len(found) == len(set(found))
         assert set(found) == expected(last)
-        assert store.ledger("spend", 1) == {"rows_in": EACH * (last + 1)}
+        assert store.ledger("spend", 1) == ({"rows_in": EACH * (last + 1)} if last >= 0 else {})
         assert [found["batch"][0].as_py() for found in store.changes("spend", 1)] == list(range(last + 1))
-    store.close()
     return last
 
 
@@ -91,10 +111,10 @@ def nursery(live: str) -> Iterator[tuple[Callable[..., None], Callable[[], list[
         told.close()
 
 
-def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(tmp_path: Path) -> None:
+def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(url: str) -> None:
     live = """
-    def live(path):
-        store = SqliteStore(Path(path))
+    def live(url):
+        store = opened(url)
         epoch = store.open(SPEND, "plan")
         position = store.position("spend", 1)
         number = 0 if position is None else position.batch  # the last one again: a retry
@@ -105,61 +125,75 @@ def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(tmp_p
     """
     last = -1
     with nursery(live) as (start, line):
-        for life in range(40):
-            start(tmp_path / "views.db")
+        for life in range(LIVES):
+            start(url)
             child, acknowledged = None, []
             while child is None or (life % 2 and len(acknowledged) < 2):  # every other one is killed while it starts
                 word, number = line()
                 child = int(number) if word == "child" else child
                 acknowledged += [int(number)] if word == "applied" else []
-            time.sleep(0.0005 * life)
+            time.sleep(0.001 * life)
             os.kill(child, signal.SIGKILL)
             while (told := line())[0] != "ended":
                 acknowledged.append(int(told[1]))
-            last = check(tmp_path / "views.db", max([last, *acknowledged]))
-    assert last >= 20, "a life that got to apply two batches got further than the one before"
+            last = check(url, max([last, *acknowledged]))
+    assert last >= LIVES // 2, "a life that got to apply two batches got further than the one before"
 
 
-def test_a_crash_between_any_two_statements_leaves_a_batch_whole_or_not_at_all(tmp_path: Path) -> None:
+COUNTED = """
+left = {"statements": -1}
+
+def passes():
+    left["statements"] -= 1
+    if left["statements"] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def counted(function):
+    def call(*arguments, **options):
+        passes()
+        return function(*arguments, **options)
+    return call
+
+connect = sqlite3.connect
+
+def counting(*arguments, **options):
+    connection = connect(*arguments, **options)
+    connection.set_trace_callback(lambda statement: passes())
+    return connection
+
+def live(url, statements):
+    sqlite3.connect = counting
+    psycopg.Connection.execute = counted(psycopg.Connection.execute)
+    psycopg.Copy.write = counted(psycopg.Copy.write)
+    psycopg.Copy.finish = counted(psycopg.Copy.finish)
+    store = opened(url)
+    epoch = store.open(SPEND, "plan")
+    for number in range(2):
+        store.apply(SPEND, epoch, numbered(number))
+    left["statements"] = int(statements)
+    store.apply(SPEND, epoch, numbered(2))
+"""
+FEWEST = {"sqlite": 4 * EACH, "postgresql": 15}
+"""How many statements a batch takes at least: in SQLite also between rows, and between a row and its change."""
+
+
+def test_a_crash_between_any_two_statements_leaves_a_batch_whole_or_not_at_all(url: str) -> None:
     """A process kills itself before the n-th statement of an `apply`, for every n; the next tries the batch again."""
-    live = """
-    connect = sqlite3.connect
-    left = {}
-
-    def counting(*arguments, **options):
-        def before(statement):
-            left["statements"] -= 1
-            if left["statements"] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-        connection = connect(*arguments, **options)
-        connection.set_trace_callback(before)
-        return connection
-
-    def live(path, statements):
-        sqlite3.connect = counting
-        left["statements"] = -1
-        store = SqliteStore(Path(path))
-        epoch = store.open(SPEND, "plan")
-        for number in range(2):
-            store.apply(SPEND, epoch, numbered(number))
-        left["statements"] = int(statements)
-        store.apply(SPEND, epoch, numbered(2))
-    """
-    path, statements, end = tmp_path / "views.db", 0, -signal.SIGKILL
-    with nursery(live) as (start, line):
+    statements, end = 0, -signal.SIGKILL
+    with nursery(COUNTED) as (start, line):
         while end == -signal.SIGKILL:
             statements += 1
-            start(path, statements)
+            start(url, statements)
             assert line()[0] == "child"
             end = int(line()[1])
-            assert check(path, 1) == (1 if end else 2), "nothing of the batch, or all of it"
+            assert check(url, 1) == (1 if end else 2), "nothing of the batch, or all of it"
     assert end == 0
-    assert statements > 4 * EACH, "also between rows, and between a row and its change"
+    assert statements > FEWEST[url.partition(":")[0]]
 
 
-def test_a_process_that_was_stopped_and_goes_on_is_fenced(tmp_path: Path) -> None:
+def test_a_process_that_was_stopped_and_goes_on_is_fenced(url: str) -> None:
     script = """
-    store = SqliteStore(Path(sys.argv[1]))
+    store = opened(sys.argv[1])
     epoch = store.open(SPEND, "plan")
     store.apply(SPEND, epoch, numbered(0))
     print("ready", flush=True)
@@ -169,16 +203,16 @@ def test_a_process_that_was_stopped_and_goes_on_is_fenced(tmp_path: Path) -> Non
     except Exception as error:
         print(json.dumps(error.as_dict()))
     """
-    arguments = command(script, tmp_path / "views.db")
+    arguments = command(script, url)
     zombie = subprocess.Popen(arguments, text=True, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert zombie.stdout is not None
     assert zombie.stdout.readline() == "ready\n"
     zombie.send_signal(signal.SIGSTOP)
-    heir = SqliteStore(tmp_path / "views.db")
+    heir = opened(url)
     epoch = heir.open(SPEND, "plan")
     heir.apply(SPEND, epoch, numbered(1))
     zombie.send_signal(signal.SIGCONT)
     told = json.loads(zombie.communicate("go on\n", timeout=60)[0])
     assert told["error"] == "fenced" and told["epoch"] == str(epoch)
-    assert check(tmp_path / "views.db", 1) == 1
+    assert check(url, 1) == 1
     heir.close()

@@ -1,4 +1,4 @@
-"""DATE, TIME, TIMESTAMP and TIMESTAMP_NTZ in SQLite: ISO 8601 text, as SQLite's own date functions read and write it.
+"""DATE, TIME, TIMESTAMP and TIMESTAMP_NTZ as text: ISO 8601, as the date functions of SQLite and PostgreSQL read it.
 
     2026-01-01    10:30:00    2026-01-01 10:30:00    2026-01-01 10:30:00.250    2026-01-01 10:30:00.250125
 
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.store.sqlite.unfit import Unfit
+from headwater.store.unfit import Unfit
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31 in days since 1970."""

@@ -1,4 +1,4 @@
-"""ARRAY, MAP, STRUCT and VARIANT in SQLite: JSON text, as SQLite's own JSON functions read it.
+"""ARRAY, MAP, STRUCT and VARIANT as JSON text.
 
 A map with STRING keys is an object, any other a list of pairs. What JSON lacks is text: decimals with all their digits,
 instants as in columns of their own, BINARY and the parts of a VARIANT in base64, NaN and the infinities by name.
@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.model import Variant
-from headwater.store.sqlite import instants
-from headwater.store.sqlite.unfit import Unfit
+from headwater.store import instants
+from headwater.store.unfit import Unfit
 
 Rows = list[Any]
 

@@ -1,0 +1,99 @@
+"""Late rows as a stream: what `FROM late(view)` reads.
+
+A view admits rows at one place: where they come to their windows, or where their event time decides. The rows that it
+turns away there are found by the same predicate on the log, turned around, so that a reader needs nothing of the view
+but its declaration. They *happen* when they come, at the watermark that they were too late for: that is the event time
+of the stream, and in it nothing is late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from headwater import model
+from headwater.plan.prune import WINDOW_COLUMNS
+from headwater.plan.stages import (
+    STATELESS,
+    Ancestor,
+    Assign,
+    Expand,
+    Field,
+    Filter,
+    Late,
+    Project,
+    Role,
+    Scan,
+    Stage,
+    Unary,
+)
+from headwater.plan.state import is_endless
+
+CAME_AT = "_watermark"
+"""The column that says when a late row came."""
+
+
+def late_rows(view: model.View, root: Stage) -> Late | str:
+    """The stage of the rows that come too late for a view; or why there is none."""
+    if not view.materialized:
+        return "It is a view without a store: those that read it admit rows."
+    if view.late == "drop":
+        return "It declares late = 'drop'."
+    gates = [stage for stage in root.walk() if not isinstance(stage, STATELESS)]
+    gate = gates[0] if gates else None
+    scans = [stage for stage in root.walk() if isinstance(stage, Scan)]
+    if gate is None:
+        return "Every row is computed from one row, and none is too late."
+    if len(scans) != 1 or not isinstance(gate, Unary):
+        return "It admits the rows of several inputs, each in its own way."
+    if scans[0].kind != "stream":
+        return f'It reads the {scans[0].kind} "{scans[0].relation}", in which nothing is late.'
+    return _turned_away(view, gate)
+
+
+def _turned_away(view: model.View, gate: Unary) -> Late | str:
+    """The rows that don't come to the view's first operator that keeps state."""
+    below = gate.input
+    windows = [stage for stage in below.walk() if isinstance(stage, Assign)]
+    if len(windows) > 1:
+        return "It admits rows to a window of windows."
+    if windows:
+        (assign,) = windows
+        assert isinstance(assign, Assign)
+        if assign.input.column(assign.time) in assign.input.with_role(Role.ARRIVAL_TIME):
+            return "Its windows are of arrival, and nothing is late for them."
+        return _late(_with_filters(below, assign), view.grace, None)
+    times = below.with_role(Role.EVENT_TIME)
+    if not times:
+        return "It doesn't pass on the event time that admits its rows."
+    retained = (view.retention or view.horizon or timedelta()) if is_endless(gate) else timedelta()
+    return _late(below, view.grace + retained, times[0].name)
+
+
+def _with_filters(below: Stage, assign: Assign) -> Assign:
+    """The windows, behind the filters right above them that don't read the windows: what those drop is never late."""
+    above: list[Stage] = []
+    while below is not assign:
+        assert isinstance(below, Filter | Project | Expand)
+        above.append(below)
+        below = below.input
+    source = assign.input
+    while above and isinstance(found := above.pop(), Filter) and not set(found.condition.reads) & set(WINDOW_COLUMNS):
+        source = replace(found, input=source, columns=source.columns)
+    return replace(assign, input=source)
+
+
+def _late(below: Stage, grace: timedelta, time: str | None) -> Late:
+    scan = next(stage for stage in below.walk() if isinstance(stage, Scan))
+    came_at = Field(CAME_AT, model.INSTANT, False, frozenset({Ancestor(scan.relation, CAME_AT)}), Role.EVENT_TIME)
+    kept = (field for field in below.columns if field.name != CAME_AT)
+    columns = tuple(replace(field, role=None, window=None, varies=False) for field in kept)
+    return Late((*columns, came_at), _by_arrival(below), grace, time, origin=below.origin)
+
+
+def _by_arrival(stage: Stage) -> Stage:
+    """The stages with the scan read in the time of the late rows. Copies of an event are rows of their own."""
+    if isinstance(stage, Scan):
+        return replace(stage, time=CAME_AT, unique=())
+    assert isinstance(stage, Unary)
+    return replace(stage, input=_by_arrival(stage.input))

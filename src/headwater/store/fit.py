@@ -1,0 +1,65 @@
+"""A batch fitted to its target: the declared columns and types, of each key one row, and no delete that is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.errors import InternalError
+from headwater.model import Column, schema_of
+from headwater.store.protocol import Target
+
+
+def fitted(target: Target, table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """The table with these columns in their order and with their types."""
+    schema = schema_of(tuple(columns))
+    if set(table.column_names) != set(schema.names):
+        raise InternalError(
+            f"a batch of view \"{target.view}\" doesn't have the view's columns",
+            detail=f"Expected {', '.join(schema.names)}; found {', '.join(table.column_names) or 'none'}.",
+        )
+    columns_found = [table[field.name] for field in schema]
+    cast = [
+        found if found.type == field.type else found.cast(field.type)
+        for found, field in zip(columns_found, schema, strict=True)
+    ]
+    return pa.table(cast, names=schema.names)
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array."""
+    combined = column.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+
+
+def last_of_each_key(keys: Sequence[pa.Array]) -> pa.Array | None:
+    """The places of the rows to keep, where of each key the last row counts; None if every key comes once.
+
+    NULLs are equal, and so are 0.0 and −0.0. The arrays are of types that Arrow can group by.
+
+    >>> last_of_each_key([pa.array(["a", "b", "a", None, None])]).to_pylist()
+    [1, 2, 4]
+    """
+    count = len(keys[0])
+    names = [f"k{place}" for place in range(len(keys))]
+    table = pa.table([*map(_comparable, keys), pa.array(np.arange(count))], names=[*names, "place"])
+    last = table.group_by(names, use_threads=False).aggregate([("place", "max")])["place_max"]
+    return None if len(last) == count else pa.array(np.sort(last.to_numpy()))
+
+
+def not_written(deleted: Sequence[pa.Array], written: Sequence[pa.Array]) -> pa.Array:
+    """The places of the deleted keys that aren't written as well, each once."""
+    count = len(deleted[0])
+    names = [f"k{place}" for place in range(len(deleted))]
+    keys = [pa.concat_arrays([*map(_comparable, pair)]) for pair in zip(deleted, written, strict=True)]
+    places = np.concatenate([np.arange(count), np.full(len(written[0]), count)])
+    table = pa.table([*keys, pa.array(places)], names=[*names, "place"])
+    last = table.group_by(names, use_threads=False).aggregate([("place", "max")])["place_max"].to_numpy()
+    return pa.array(np.sort(last[last < count]))
+
+
+def _comparable(key: pa.Array) -> pa.Array:
+    return pc.add(key, pa.scalar(0.0, key.type)) if pa.types.is_floating(key.type) else key

@@ -1,0 +1,307 @@
+"""Views in a PostgreSQL database, for any client to query.
+
+A version's rows are in the table `<view>__v<version>`; the view's own name is an SQL view over the promoted version. A
+batch's rows, position, ledger and changelog are one transaction, in which the row of the version's epoch is locked:
+whoever takes the next epoch waits for it, and who holds an older one is refused. PostgreSQL 15 or newer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pyarrow as pa
+
+from headwater.errors import SettingsRefused
+from headwater.model import Emit
+from headwater.model import Store as Declared
+from headwater.store.options import Options
+from headwater.store.postgres import bookkeeping, changelog, promotion
+from headwater.store.postgres.answers import answer
+from headwater.store.postgres.database import Connection, Database, lock
+from headwater.store.postgres.layout import Layout
+from headwater.store.postgres.names import changes_of, check_names, images_of, quoted, table_of
+from headwater.store.postgres.rows import Rows, patterns_of, rows_of
+from headwater.store.postgres.transfer import copied_out, copy_into
+from headwater.store.protocol import Batch, Position, Span, Target, Version
+from headwater.store.refusals import (
+    altered,
+    batch_refused,
+    fenced,
+    is_promoted,
+    name_taken,
+    none_promoted,
+    other_commits,
+    other_plan,
+    was_dropped,
+)
+from headwater.store.unfit import Unfit
+
+CHANGES_RETENTION = timedelta(days=7)
+LOCK_TIMEOUT = timedelta(seconds=30)
+STATEMENT_TIMEOUT = timedelta(seconds=60)
+SILENCE_TIMEOUT = timedelta(seconds=60)
+_NOT_HELD = ("22", "23", "54")
+"""Classes of SQLSTATE for values that can't be written: data exceptions, violated constraints, limits."""
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class PostgresStore:
+    """A `Store` in a schema of a PostgreSQL database; the schema is created when it is first used.
+
+    `parameters` are libpq's, beside those of the URL and of the environment (PGHOST and so on). `lock_timeout` is how
+    long a writer waits for another's lock, `statement_timeout` how long a `query` may take, and `silence_timeout` how
+    long a transaction may be silent before the server ends it: a process that was stopped in the middle of one keeps
+    its successor waiting no longer than that.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "public",
+        parameters: Mapping[str, str] | None = None,
+        changes_retention: timedelta = CHANGES_RETENTION,
+        lock_timeout: timedelta = LOCK_TIMEOUT,
+        statement_timeout: timedelta = STATEMENT_TIMEOUT,
+        silence_timeout: timedelta = SILENCE_TIMEOUT,
+        now: Callable[[], datetime] = _wall_clock,
+    ) -> None:
+        self._retention = changes_retention
+        self._now = now
+        self._database = Database(
+            url,
+            schema,
+            parameters or {},
+            lock_timeout=lock_timeout,
+            statement_timeout=statement_timeout,
+            silence_timeout=silence_timeout,
+        )
+        self._layouts: dict[Target, Layout] = {}
+
+    @property
+    def place(self) -> str:
+        """What the database is called in messages."""
+        return self._database.place
+
+    def open(self, target: Target, fingerprint: str) -> int:
+        """Take the next epoch of a version; create what is missing."""
+        check_names(target)
+        with self._database.writing() as connection:
+            lock(connection, target.view)
+            found = bookkeeping.recorded(connection, target.view, target.version)
+            if found is None:
+                self._create(connection, self._layout(target), fingerprint)
+            else:
+                self._check(connection, target, fingerprint, *found)
+            return bookkeeping.take_epoch(connection, target.view, target.version, self._now())
+
+    def _create(self, connection: Connection, layout: Layout, fingerprint: str) -> None:
+        target = layout.target
+        for name in (table_of, images_of, changes_of):
+            self._check_free(connection, name(target.view, target.version))
+        for statement in layout.create():
+            connection.execute(statement)
+        shape = bookkeeping.shape_of(connection, _tables(layout))
+        bookkeeping.record_version(connection, target, fingerprint, shape, self._now())
+
+    def _check_free(self, connection: Connection, name: str) -> None:
+        """Refuse to use a name that something else in the schema has."""
+        kind = promotion.kind_of(connection, name)
+        if kind is not None:
+            raise name_taken(self.place, kind, name)
+
+    def _check(self, connection: Connection, target: Target, fingerprint: str, before: str, shape: str) -> None:
+        """Refuse a version that was made by another plan, or that someone else has altered since."""
+        same = bookkeeping.target_of(connection, target.view, target.version) == target
+        if before != fingerprint or not same:
+            raise other_plan(self.place, target, fingerprint, before, same)
+        if bookkeeping.shape_of(connection, _tables(self._layout(target))) != shape:
+            raise altered(self.place, target.view, target.version)
+
+    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
+        """Write a batch: rows, position, ledger and changelog at once, or nothing."""
+        layout = self._layout(target)
+        rows = rows_of(layout, batch)
+        with self._database.writing() as connection:
+            self._check_epoch(connection, target, epoch)
+            if self._was_applied(connection, target, batch):
+                return False
+            changes = self._write(connection, layout, batch, rows)
+            bookkeeping.record_batch(connection, target, batch.position, self._now(), changes)
+            bookkeeping.add_to_ledger(connection, target, batch.ledger)
+            changelog.trim(connection, layout, self._now() - self._retention)
+        return True
+
+    def _check_epoch(self, connection: Connection, target: Target, epoch: int) -> None:
+        newest, holder, since = bookkeeping.epoch_of(connection, target.view, target.version)
+        if newest != epoch:
+            raise fenced(target, epoch, newest, holder, since)
+        if bookkeeping.recorded(connection, target.view, target.version) is None:
+            raise was_dropped(target)
+
+    def _was_applied(self, connection: Connection, target: Target, batch: Batch) -> bool:
+        newest = bookkeeping.position_of(connection, target.view, target.version)
+        if newest is None or batch.position.batch > newest.batch:
+            return False
+        known = bookkeeping.position_of(connection, target.view, target.version, batch.position.batch)
+        if known is not None and dict(known.commits) != dict(batch.position.commits):
+            raise other_commits(target, batch, known)
+        return True
+
+    def _write(self, connection: Connection, layout: Layout, batch: Batch, rows: Rows) -> int:
+        """Write the rows and their changes; how many changed."""
+        try:
+            connection.execute(layout.prepare())
+            copy_into(connection, layout.stage, range(len(layout.columns)), rows.upserts)
+            if layout.replaces:
+                return self._replace(connection, layout, batch.position.batch, rows)
+            written = [connection.execute(statement).rowcount for statement in layout.add(batch.position.batch)]
+            return written[0]
+        except psycopg.Error as cause:
+            if not (cause.sqlstate or "").startswith(_NOT_HELD):
+                raise
+            final = cause.sqlstate == "23505" and layout.target.emit is Emit.FINAL
+            reason = "A settled row comes a second time" if final else "PostgreSQL can't hold one of its rows"
+            told = cause.diag.message_primary or str(cause)
+            raise batch_refused(layout.target, batch, f"{reason} ({told}).") from cause
+
+    def _replace(self, connection: Connection, layout: Layout, batch: int, rows: Rows) -> int:
+        changes = 0
+        if rows.deletes:
+            copy_into(connection, layout.gone, layout.key, rows.deletes)
+            for pattern in patterns_of(rows.deletes):
+                changes += connection.execute(layout.delete(batch, pattern)).rowcount
+        for pattern in patterns_of([rows.upserts[place] for place in layout.key]):
+            connection.execute(layout.meet(pattern))
+        logged, *written = [connection.execute(statement).rowcount for statement in layout.write_met(batch)]
+        if sum(written) != logged:  # a row that was met isn't where it was: only someone else can have written it
+            raise altered(self.place, layout.target.view, layout.target.version)
+        return changes + logged
+
+    def position(self, view: str, version: int) -> Position | None:
+        """How far a version has come."""
+        with self._database.reading() as connection:
+            return bookkeeping.position_of(connection, view, version)
+
+    def ledger(self, view: str, version: int) -> dict[str, int]:
+        """The sums of all batches' counts."""
+        with self._database.reading() as connection:
+            return bookkeeping.ledger_of(connection, view, version)
+
+    def promote(self, view: str, version: int) -> None:
+        """Let the view's own name stand for this version, in one step; what was granted on it stays granted."""
+        with self._database.writing() as connection:
+            lock(connection, view)
+            layout = self._layout(bookkeeping.target_of(connection, view, version))
+            kind = promotion.kind_of(connection, view)
+            if kind not in (None, "view"):
+                raise name_taken(self.place, str(kind), view)
+            promotion.swap(connection, layout, exists=kind is not None)
+            bookkeeping.record_promoted(connection, view, version)
+
+    def promoted(self, view: str) -> int | None:
+        """The version that the view's name stands for."""
+        with self._database.reading() as connection:
+            return bookkeeping.promoted_of(connection, view)
+
+    def versions(self, view: str) -> tuple[Version, ...]:
+        """Every version that is there, in the order of their numbers."""
+        with self._database.reading() as connection:
+            return bookkeeping.versions_of(connection, view)
+
+    def drop(self, view: str, version: int) -> None:
+        """Remove a version and all that belongs to it."""
+        with self._database.writing() as connection:
+            lock(connection, view)
+            if bookkeeping.recorded(connection, view, version) is None:
+                return
+            if bookkeeping.promoted_of(connection, view) == version:
+                raise is_promoted(view, version)
+            bookkeeping.epoch_of(connection, view, version)  # a batch that is being applied is waited for
+            for statement in self._layout(bookkeeping.target_of(connection, view, version)).drop():
+                connection.execute(statement)
+            bookkeeping.forget_version(connection, view, version)
+
+    def query(self, sql: str, limit: int | None = None) -> pa.Table:
+        """Answer one statement in PostgreSQL's SQL; it is impossible to write with it."""
+        with self._database.answering() as connection:
+            return answer(connection, sql, limit)
+
+    def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
+        """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
+        with self._database.reading() as connection:
+            number = bookkeeping.promoted_of(connection, view) if version is None else version
+            if number is None:
+                raise none_promoted(view)
+            layout = self._layout(bookkeeping.target_of(connection, view, number))
+            texts = copied_out(connection, layout.select(span), len(layout.codecs))
+        try:
+            arrays = [codec.decode(column) for codec, column in zip(layout.codecs, texts, strict=True)]
+        except Unfit as cause:
+            raise altered(self.place, view, number) from cause
+        return pa.Table.from_arrays(arrays, schema=layout.target.schema)
+
+    def index(self, view: str, version: int, column: str) -> None:
+        """Let spans of a column be found without reading all rows."""
+        with self._database.writing() as connection:
+            lock(connection, view)
+            connection.execute(self._layout(bookkeeping.target_of(connection, view, version)).index(column))
+
+    def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
+        """What the batches after `since` changed. No transaction is held while the caller works on a table."""
+        last = since.batch if isinstance(since, Position) else since
+        while True:
+            with self._database.reading() as connection:
+                layout = self._layout(bookkeeping.target_of(connection, view, version))
+                found = changelog.next_changes(connection, layout, last)
+            if found is None:
+                return
+            last = found[0]
+            yield found[1]
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._database.close()
+
+    def _layout(self, target: Target) -> Layout:
+        return self._layouts.setdefault(target, Layout(target))
+
+
+def _tables(layout: Layout) -> list[str]:
+    target = layout.target
+    return [quoted(name(target.view, target.version)) for name in (table_of, images_of)]
+
+
+LIBPQ = (
+    "user", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslnegotiation", "channel_binding",
+    "require_auth", "gssencmode", "krbsrvname", "target_session_attrs", "connect_timeout", "application_name",
+    "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+)  # fmt: skip
+"""Parameters of libpq that may stand among the options; those in the URL are not limited to them."""
+
+
+def open_declared(declared: Declared) -> PostgresStore:
+    """The store that headwater.toml declares."""
+    own = ("schema", "changes_retention", "lock_timeout", "statement_timeout", "silence_timeout")
+    options = Options(declared, "A PostgreSQL store", (*own, *LIBPQ))
+    try:
+        return PostgresStore(
+            declared.url,
+            schema=options.text("schema", "public"),
+            parameters=options.given(LIBPQ),
+            changes_retention=options.duration("changes_retention", CHANGES_RETENTION),
+            lock_timeout=options.duration("lock_timeout", LOCK_TIMEOUT),
+            statement_timeout=options.duration("statement_timeout", STATEMENT_TIMEOUT),
+            silence_timeout=options.duration("silence_timeout", SILENCE_TIMEOUT),
+        )
+    except psycopg.Error as cause:
+        raise SettingsRefused(
+            f"store \"{declared.name}\" has a URL that PostgreSQL's client can't read",
+            detail=f"{str(cause).strip()}.",
+            store=declared.name,
+        ) from cause

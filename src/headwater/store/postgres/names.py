@@ -1,0 +1,81 @@
+"""What things are called in the database. `headwater_` tables are bookkeeping; the rest is for people.
+
+PostgreSQL cuts names after 63 bytes without a word, so a name that would be cut is refused, or, where people needn't
+know it, made shorter with a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from headwater.errors import ArgumentRefused
+from headwater.store.protocol import Target
+
+LONGEST = 63
+RESERVED = ("headwater_", "pg_")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL, whatever characters it has.
+
+    >>> quoted('3" pipes')
+    '"3"" pipes"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL, whatever characters it has.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def shortened(name: str) -> str:
+    """The name itself, or one of its own that fits.
+
+    >>> len(shortened("a" * 100))
+    63
+    """
+    if len(name.encode()) <= LONGEST:
+        return name
+    head = name.encode()[: LONGEST - 13].decode(errors="ignore")
+    return f"{head}_{hashlib.sha256(name.encode()).hexdigest()[: LONGEST - 1 - len(head.encode())]}"
+
+
+def table_of(view: str, version: int) -> str:
+    """The table that holds a version's rows."""
+    return f"{view}__v{version}"
+
+
+def images_of(view: str, version: int) -> str:
+    """The table that holds the changed rows as they were before and after."""
+    return shortened(f"headwater_changes_{view}__v{version}")
+
+
+def changes_of(view: str, version: int) -> str:
+    """The SQL view that shows the changelog to people."""
+    return f"{view}__v{version}__changes"
+
+
+def check_names(target: Target) -> None:
+    """Refuse names that PostgreSQL or the bookkeeping needs for itself, and those that are too long."""
+    view = target.view
+    if not view or "\0" in view or view.lower().startswith(RESERVED):
+        raise ArgumentRefused(
+            f'view "{view}" can\'t be kept in a PostgreSQL store',
+            detail="Names that are empty, hold a NUL character or start with headwater_ or pg_ are taken.",
+            hint="Give the view another name.",
+            view=view,
+        )
+    names = [changes_of(view, target.version), *(column.name for column in target.columns)]
+    for name in names:
+        if len(name.encode()) > LONGEST:
+            raise ArgumentRefused(
+                f'view "{view}" can\'t be kept in a PostgreSQL store',
+                detail=f'It needs the name "{name}", and a name has at most {LONGEST} bytes.',
+                hint="Give the view or the column a shorter name.",
+                view=view,
+            )

@@ -1,0 +1,73 @@
+"""The view's own name: an SQL view that is made to stand for another version, with what was granted on it.
+
+Where the columns stay as they are, or some are added at the end, the SQL view is replaced in place, and whatever
+depends on it goes on. Where they don't, it is dropped and made again; a user's own view that depends on it stands in
+the way then, and the server names it.
+"""
+
+# names are quoted
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors
+
+from headwater.errors import ArgumentRefused
+from headwater.store.postgres.database import Connection
+from headwater.store.postgres.layout import Layout
+from headwater.store.postgres.names import literal, quoted
+
+_KINDS = {"r": "table", "v": "view", "m": "materialized view", "i": "index", "S": "sequence", "f": "foreign table"}
+
+
+def kind_of(connection: Connection, name: str) -> str | None:
+    """What has this name in the schema; None if nothing has."""
+    found = connection.execute(
+        "SELECT relkind FROM pg_class WHERE relname = %s AND relnamespace = current_schema()::regnamespace", (name,)
+    ).fetchone()
+    if found is None:
+        return None
+    kind = found[0].decode() if isinstance(found[0], bytes) else found[0]
+    return _KINDS.get(kind, "relation")
+
+
+def swap(connection: Connection, layout: Layout, *, exists: bool) -> None:
+    """Let the view's name stand for this version."""
+    try:
+        with connection.transaction():
+            connection.execute(layout.alias(replace=True))
+    except errors.InvalidTableDefinition:
+        _make_again(connection, layout)
+    for name, column in zip(layout.columns, layout.target.columns, strict=True):
+        told = "NULL" if column.comment is None else literal(column.comment)
+        if exists or column.comment is not None:
+            connection.execute(f"COMMENT ON COLUMN {quoted(layout.target.view)}.{name} IS {told}")
+
+
+def _make_again(connection: Connection, layout: Layout) -> None:
+    view = quoted(layout.target.view)
+    granted = _grants(connection, layout.target.view)
+    try:
+        connection.execute(f"DROP VIEW {view}")
+    except psycopg.errors.DependentObjectsStillExist as cause:
+        raise ArgumentRefused(
+            f'view "{layout.target.view}" version {layout.target.version} can\'t be promoted yet',
+            detail=f"It has other columns than the promoted one, and something depends on those: "
+            f"{cause.diag.message_detail}. Nothing was changed.",
+            hint="Drop what depends on the view, promote, and make it again.",
+            view=layout.target.view,
+            version=layout.target.version,
+        ) from cause
+    connection.execute(layout.alias(replace=False))
+    for privilege, role, option in granted:
+        connection.execute(f"GRANT {privilege} ON {view} TO {role}{' WITH GRANT OPTION' if option else ''}")
+
+
+def _grants(connection: Connection, view: str) -> list[tuple[str, str, bool]]:
+    """What was granted on the view to others than its owner: privilege, role as SQL, whether it may be passed on."""
+    rows = connection.execute(
+        "SELECT privilege_type, grantee, CASE WHEN grantee <> 0 THEN pg_get_userbyid(grantee) END, is_grantable "
+        "FROM pg_class, aclexplode(relacl) WHERE relname = %s AND relnamespace = current_schema()::regnamespace "
+        "AND grantee <> relowner",
+        (view,),
+    ).fetchall()
+    return [(privilege, quoted(role) if role else "PUBLIC", option) for privilege, _, role, option in rows]

@@ -1,0 +1,72 @@
+"""What must hold of a store that answers SQL: it can't be written to, and its answers are typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from headwater.errors import StatementRefused
+from headwater.model import INSTANT, Column
+from headwater.store import Batch, Store
+from headwater.testing.conformance.expect import Again, meanwhile, refuses
+from headwater.testing.conformance.targets import SPEND, START, batch, position, rows_of, version
+
+
+class Answers:
+    """A query reads, and nothing else."""
+
+    def test_a_query_can_only_read(self, store: Store) -> None:
+        store.apply(SPEND, store.open(SPEND, "plan"), batch(0, [("a", 1, 1)]))
+        store.promote("spend", 1)
+        for sql in NOT_ANSWERED:
+            with refuses(StatementRefused, "the query can't be answered"):
+                store.query(sql)
+            assert rows_of(store, None) == {("a", 1, "1.00")}, sql
+
+    def test_a_query_has_the_declared_types_and_at_most_as_many_rows_as_asked_for(self, store: Store) -> None:
+        target = replace(SPEND, columns=(*SPEND.columns, Column("at", INSTANT), Column("ok", pa.bool_())))
+        rows = pa.Table.from_pylist([{"card": "a", "at": START, "ok": True}, {"card": "b", "ok": False}], target.schema)
+        store.apply(target, store.open(target, "plan"), Batch(rows, target.schema.empty_table(), position(0)))
+        store.promote("spend", 1)
+        found = store.query("SELECT *, count(*) OVER () AS held FROM spend ORDER BY card", limit=1)
+        assert found.drop_columns(["held"]) == rows.slice(0, 1)
+        assert found["held"].to_pylist() == [2]
+        assert store.query("SELECT card FROM spend", limit=0).num_rows == 0
+
+    def test_a_query_sees_the_version_that_is_promoted(self, store: Store) -> None:
+        for number in (1, 2):
+            store.apply(version(number), store.open(version(number), "plan"), batch(0, [("a", number, number)]))
+        for number in (1, 2, 1):
+            store.promote("spend", number)
+            assert store.query("SELECT minute FROM spend").to_pylist() == [{"minute": number}]
+
+    def test_a_query_sees_one_version_or_the_other_while_they_are_swapped(self, store: Store, again: Again) -> None:
+        for number in (1, 2):
+            rows = [(f"card-{place}", number, number) for place in range(50)]
+            store.apply(version(number), store.open(version(number), "plan"), batch(0, rows))
+        store.promote("spend", 1)
+        reader = again()
+
+        def swap() -> None:
+            for turn in range(30):
+                store.promote("spend", turn % 2 + 1)
+
+        for _ in meanwhile(swap):
+            found = reader.query("SELECT minute, count(*) AS held FROM spend GROUP BY minute").to_pylist()
+            assert [row["held"] for row in found] == [50], "all rows of one version"
+
+
+NOT_ANSWERED = (
+    "INSERT INTO spend__v1 VALUES ('x', 1, 1)",
+    "UPDATE spend__v1 SET spent = 0",
+    "WITH gone AS (SELECT 1) DELETE FROM spend__v1",
+    "DROP VIEW spend",
+    "CREATE TABLE mine (a INT)",
+    "CREATE TEMP TABLE mine (a INT)",
+    "COMMIT",
+    "SELECT 1; DELETE FROM spend__v1",
+    "DELETE FROM spend__v1 RETURNING card",
+    "",
+    "SELECT nothing FROM nowhere",
+)

@@ -1,0 +1,7 @@
+CREATE STREAM sales (
+  id STRING, shop STRING, amount DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+) WITH (key = 'shop');
+
+CREATE MATERIALIZED VIEW histogram WITH (retention = '20 seconds', grace = '2 seconds') AS
+SELECT n, count(*) AS shops FROM (SELECT shop, count(*) AS n FROM sales GROUP BY shop) GROUP BY n;
