@@ -55,6 +55,7 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self._history.__exit__(None, None, None)
+        self.service.feeds.end()
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from headwater.config import ServeSettings
 from headwater.errors import Overloaded
 from headwater.project import Project
+from headwater.serve.feed import Feeds
 
 
 class Places:
@@ -53,6 +54,7 @@ class Service:
         self.project = project
         self.settings = settings
         self.dark: bool | None = None
+        self.feeds = Feeds(project)
         self.appends = Places("appends", settings.appends)
         self.queries = Places("queries", settings.queries)
         self.subscriptions = Places("subscriptions", settings.subscriptions)
