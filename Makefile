@@ -76,6 +76,8 @@ bench: setup
 	@$(VENV)/bin/python -m bench.store
 	$(call say,bench: live)
 	@$(VENV)/bin/python -m bench.live
+	$(call say,bench: freshness)
+	@$(VENV)/bin/python bench/freshness.py
 	$(call say,bench: replay)
 	@$(VENV)/bin/python -m bench.replay
 	$(call say,bench: panes)

@@ -105,6 +105,7 @@ class Project:
             name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
         )
         self._plan: Plan | None = None
+        self._planning = threading.RLock()
         self._guard = threading.Lock()
         self._logs: dict[str, TopicLog] = {}
         self._decoders: dict[str, Decoder] = {}
@@ -135,11 +136,12 @@ class Project:
 
     def check(self) -> Plan:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
-        if self._plan is None:
-            plan = check(self.declared)
-            found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-            self._plan = replace(plan, findings=tuple(found))
-        return self._plan
+        with self._planning:
+            if self._plan is None:
+                plan = check(self.declared)
+                found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+                self._plan = replace(plan, findings=tuple(found))
+            return self._plan
 
     def plan(self) -> Plan:
         """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
@@ -443,19 +445,20 @@ class Project:
         return self._opened_views().explain(view, spark=spark)
 
     def _opened_views(self) -> Views:
-        if self._views is None:
-            settings = self.settings.catch_up
-            self._views = Views(
-                self.plan(),
-                self._topic_log,
-                self._derived_log,
-                self.folder / ".headwater",
-                self.settings.spark,
-                at_once=settings.views_at_once,
-                patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
-                open_store=self._open_store,
-            )
-        return self._views
+        with self._planning:
+            if self._views is None:
+                settings = self.settings.catch_up
+                self._views = Views(
+                    self.plan(),
+                    self._topic_log,
+                    self._derived_log,
+                    self.folder / ".headwater",
+                    self.settings.spark,
+                    at_once=settings.views_at_once,
+                    patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
+                    open_store=self._open_store,
+                )
+            return self._views
 
     # Within
 
