@@ -116,6 +116,7 @@ def nursery(live: str) -> Iterator[tuple[Callable[..., None], Callable[[], list[
         told.close()
 
 
+@pytest.mark.timeout(120)
 def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(url: str) -> None:
     live = """
     def live(url):
