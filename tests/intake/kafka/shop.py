@@ -29,7 +29,8 @@ class Shop:
     ) -> None:
         self.brokers, self.topic, self.folder = brokers, topic, home / topic
         self.admin = AdminClient({"bootstrap.servers": brokers})
-        self.create(partitions)
+        if partitions:
+            self.create(partitions)
         self.folder.mkdir()
         (self.folder / "headwater.toml").write_text(f'name = "shop"\n[kafka.main]\n"bootstrap.servers" = "{brokers}"\n')
         self.declare(declared, options)
