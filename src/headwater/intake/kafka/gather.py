@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, cast
 
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
@@ -24,13 +25,21 @@ class Gathered:
         self.count = 0
         self.size = 0
 
-    def add(self, message: Message) -> None:
-        """Take a message; those of a partition come in the order of their offsets."""
-        partition, offset = place_of(message)
-        self._messages[partition].append(message)
-        self.reached[partition] = offset + 1
-        self.count += 1
-        self.size += len(message)
+    def add(self, messages: Sequence[Message]) -> set[int]:
+        """Take messages; those of a partition come in the order of their offsets. Returns their partitions.
+
+        They come in long runs of one partition, and whatever is done once a run is not done once a message.
+        """
+        partitions = set()
+        for partition, run in groupby(messages, Message.partition):
+            assert partition is not None, "every message has a place"
+            found = list(run)
+            self._messages[partition] += found
+            self.reached[partition] = place_of(found[-1])[1] + 1
+            self.count += len(found)
+            self.size += sum(map(len, found))
+            partitions.add(partition)
+        return partitions
 
     def reach(self, partition: int, offset: int) -> None:
         """A partition was read up to here; what lies between its last message and here is no message."""
@@ -48,21 +57,20 @@ def place_of(message: Message) -> tuple[int, int]:
     return partition, offset
 
 
-def messages_of(topic: Topic, kafka: Kafka, found: Iterable[Message]) -> Messages:
+def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Messages:
     """Messages of one partition as the decoder takes them; a table's message without a value deletes its key."""
-    found = list(found)
-    values: list[Any] = [message.value() for message in found]
+    values: list[Any] = list(map(Message.value, found))
     if isinstance(topic, Table) and None in values:
         values = [_deletion(topic, found[at]) if value is None else value for at, value in enumerate(values)]
     beside = {name: _beside(topic.column(name), kafka, found) for name in _named(kafka)}
-    return Messages(pa.array(values, pa.binary()), [place_of(message)[1] for message in found], beside)
+    return Messages(pa.array(values, pa.binary()), cast(list[int], list(map(Message.offset, found))), beside)
 
 
 def _named(kafka: Kafka) -> Iterator[str]:
     return (name for name in (kafka.message_key, kafka.message_time, kafka.message_headers) if name is not None)
 
 
-def _beside(column: Column | None, kafka: Kafka, found: list[Message]) -> pa.Array:
+def _beside(column: Column | None, kafka: Kafka, found: Sequence[Message]) -> pa.Array:
     assert column is not None, "the declaration was checked"
     if column.name == kafka.message_key:
         return _keys(column.type, [message.key() for message in found])

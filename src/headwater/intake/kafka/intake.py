@@ -206,18 +206,19 @@ class _Session:
         ends_at = time.monotonic() + self._kafka.commit_every.total_seconds()
         while True:
             left = max(0.0, ends_at - time.monotonic())
-            for message in self._client.read(AT_ONCE, min(left, 0.1)):
-                self._take(message, gathered)
+            self._take(self._client.read(AT_ONCE, min(left, 0.1)), gathered)
             if not left or gathered.count >= MOST_MESSAGES or gathered.size >= MOST_BYTES or is_enough():
                 return gathered
 
-    def _take(self, message: Message, gathered: Gathered) -> None:
-        problem = message.error()
-        if problem is not None:
-            self._hear(message, problem, gathered)
-            return
-        gathered.add(message)
-        self._at_end.discard(place_of(message)[0])
+    def _take(self, read: list[Message], gathered: Gathered) -> None:
+        """Messages, and here and there the end of a partition or an error, in the order in which they came."""
+        begin = 0
+        for at, problem in enumerate(map(Message.error, read)):
+            if problem is not None:
+                self._at_end -= gathered.add(read[begin:at])
+                self._hear(read[at], problem, gathered)
+                begin = at + 1
+        self._at_end -= gathered.add(read[begin:])
 
     def _hear(self, message: Message, problem: KafkaError, gathered: Gathered) -> None:
         """What came instead of a message: the end of a partition, or an error."""
