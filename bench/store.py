@@ -1,11 +1,12 @@
-"""The SQLite store under load: batches of 100,000 upserts, beside a plain upsert of the same rows with `executemany`.
+"""Stores under load: batches of 100,000 upserts, beside a plain upsert of the same rows with the client's fastest way.
 
 Twice: with a key that starts with the window, so that a batch touches one part of the table, and with one that starts
 with the card, so that a batch of a new window touches all of it.
 
-The peer has what anyone would write first: a table with a primary key, WAL, the rows of the batch in the order in which
-they come, one transaction, synced. It keeps no position, no ledger and no changelog, and takes Python values that are
-ready for SQLite; ours takes Arrow. Run it with `.venv/bin/python bench/store.py`; it prints Markdown.
+The peer has what anyone would write first: a table with a primary key, the rows of the batch in the order in which they
+come, one transaction, synced. In SQLite that is `executemany`, in PostgreSQL psycopg's COPY into a temporary table and
+one INSERT … ON CONFLICT. It keeps no position, no ledger and no changelog, and takes Python values that are ready for
+the client; ours takes Arrow. Run it with `.venv/bin/python -m bench.store`; it prints Markdown.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pyarrow as pa
 
 from headwater.model import INSTANT, Column, Emit
-from headwater.store import Batch, Position, Target
+from headwater.store import Batch, Position, Store, Target
+from headwater.store.postgres import PostgresStore
 from headwater.store.sqlite import SqliteStore
+from tests.servers.postgres import start_postgres
+from tools import servers
 
 ROWS = 100_000
 CARDS = 200_000
@@ -63,7 +68,10 @@ def batch_of(number: int) -> Batch:
     return Batch(rows, NO_DELETES, Position(number, (("transactions", number),), start), {"rows_in": ROWS})
 
 
-def plain(path: Path, key: tuple[str, ...]) -> Callable[[list[tuple[object, ...]]], None]:
+Upsert = Callable[[list[tuple[object, ...]]], None]
+
+
+def plain_sqlite(path: Path, key: tuple[str, ...]) -> Upsert:
     """An upsert as anyone would write it."""
     connection, columns = sqlite3.connect(path, isolation_level=None), ", ".join(key)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -84,6 +92,26 @@ def plain(path: Path, key: tuple[str, ...]) -> Callable[[list[tuple[object, ...]
     return upsert
 
 
+def plain_postgres(url: str, key: tuple[str, ...]) -> Upsert:
+    """An upsert as anyone would write it, with COPY."""
+    connection, name, columns = psycopg.connect(url, autocommit=True), f"plain_{key[0]}", ", ".join(key)
+    kinds = "card_id text, window_start timestamptz, window_end timestamptz, spent numeric(22, 2), n bigint"
+    connection.execute(f"CREATE TABLE {name} ({kinds}, PRIMARY KEY ({columns}))")
+    connection.execute(f"CREATE TEMPORARY TABLE given ({kinds}) ON COMMIT DELETE ROWS")
+
+    def upsert(rows: list[tuple[object, ...]]) -> None:
+        with connection.transaction(), connection.cursor() as cursor:
+            with cursor.copy("COPY given FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            cursor.execute(
+                f"INSERT INTO {name} SELECT * FROM given ON CONFLICT ({columns}) "
+                "DO UPDATE SET spent = excluded.spent, n = excluded.n"
+            )
+
+    return upsert
+
+
 def ready_rows(batch: Batch) -> list[tuple[object, ...]]:
     columns = [column.to_pylist() for column in batch.upserts.columns]
     texts = [[str(value) for value in column] for column in columns[1:3]]
@@ -97,9 +125,8 @@ def timed(action: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - began, time.process_time() - worked
 
 
-def measure(target: Target, batches: list[Batch], home: Path) -> None:
+def measure(name: str, store: Store, upsert: Upsert, target: Target, batches: list[Batch]) -> None:
     """Print a line for a key; ours and the peer take turns, so that noise hits both."""
-    store, upsert = SqliteStore(home / f"{target.view}.db"), plain(home / f"plain-{target.view}.db", target.key)
     epoch, ours, peer = store.open(target, "plan"), [], []
     for batch in batches:
         rows = ready_rows(batch)
@@ -111,17 +138,27 @@ def measure(target: Target, batches: list[Batch], home: Path) -> None:
     clock, worked = (statistics.median(times) for times in zip(*ours, strict=True))
     plain_clock, _ = (statistics.median(times) for times in zip(*peer, strict=True))
     print(
-        f"| {', '.join(target.key)} | {ROWS / clock:,.0f} ({ROWS / worked:,.0f} a second of processor time) "
+        f"| {name} | {', '.join(target.key)} "
+        f"| {ROWS / clock:,.0f} ({ROWS / worked:,.0f} a second of our processor time) "
         f"| {ROWS / plain_clock:,.0f} | {plain_clock / clock:.2f}× | {held / read:,.0f} |"
     )
 
 
 def main() -> None:
     batches = [batch_of(number) for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 10)]
-    print("| key | upserts/s | plain upserts/s | ratio | rows/s read back |\n|---|---|---|---|---|")
+    print("| store | key | upserts/s | plain upserts/s | ratio | rows/s read back |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as home:
         for target in (TARGET, BY_CARD):
-            measure(target, batches, Path(home))
+            store = SqliteStore(Path(home) / f"{target.view}.db")
+            measure("SQLite", store, plain_sqlite(Path(home) / f"plain-{target.view}.db", target.key), target, batches)
+    program = servers.find("postgres")
+    if program is None:
+        print("PostgreSQL is not present: run `make servers`")
+        return
+    with start_postgres(program, "fsync=on", "max_wal_size=8GB", "shared_buffers=512MB") as server:
+        for target in (TARGET, BY_CARD):
+            upsert = plain_postgres(server.url, target.key)
+            measure("PostgreSQL", PostgresStore(server.url), upsert, target, batches)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -27,11 +27,15 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
+from headwater.operate.intake import drain, open_intake
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaIntake, Taken
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -105,6 +109,7 @@ class Project:
             name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
         )
         self._plan: Plan | None = None
+        self._planning = threading.RLock()
         self._guard = threading.Lock()
         self._logs: dict[str, TopicLog] = {}
         self._decoders: dict[str, Decoder] = {}
@@ -135,11 +140,12 @@ class Project:
 
     def check(self) -> Plan:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
-        if self._plan is None:
-            plan = check(self.declared)
-            found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-            self._plan = replace(plan, findings=tuple(found))
-        return self._plan
+        with self._planning:
+            if self._plan is None:
+                plan = check(self.declared)
+                found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+                self._plan = replace(plan, findings=tuple(found))
+            return self._plan
 
     def plan(self) -> Plan:
         """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
@@ -241,6 +247,23 @@ class Project:
             log = self._dead_log(topic)
             log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
         return int(decoded.dead.num_rows)
+
+    def take_in(self, *topics: str) -> list[Taken]:
+        """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
+
+        Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
+        others have ended.
+        """
+        return drain(self.intakes(*topics))
+
+    def intakes(self, *topics: str) -> list[KafkaIntake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller."""
+        names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        group = f"headwater.{self.settings.name}"
+        return [
+            open_intake(self._topic_log(name), self._dead_log(name), self.settings.kafka, group, self._maintainer.after)
+            for name in names
+        ]
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
@@ -380,10 +403,6 @@ class Project:
         """The rows of a view as they are served, with exactly the declared types."""
         return self._opened_views().store(view).read(self.plan().view(view).name)
 
-    def changes(self, view: str, version: int, *, since: int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed in a version of a view: one table for each that changed a row."""
-        return self._opened_views().store(view).changes(self.plan().view(view).name, version, since)
-
     def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
         """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""
         stop, at = stop or threading.Event(), _place(self.served(view))
@@ -421,6 +440,14 @@ class Project:
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
 
+    def changes(self, view: str, version: int | None = None, *, since: int | None = None) -> Iterator[pa.Table]:
+        """What changed in a view after a batch of it, by default all that is kept: a table for each batch.
+
+        Columns: `op` (insert, update or delete), the row `before` and `after`, `batch`, `commit`, `at`, `watermark` and
+        `watermark_before`, and `timing` (early, on time or late).
+        """
+        return self._opened_views().changes(view, version, since)
+
     def ledger(self, view: str) -> Ledger:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
@@ -439,19 +466,20 @@ class Project:
         return self._opened_views().explain(view, spark=spark)
 
     def _opened_views(self) -> Views:
-        if self._views is None:
-            settings = self.settings.catch_up
-            self._views = Views(
-                self.plan(),
-                self._topic_log,
-                self._derived_log,
-                self.folder / ".headwater",
-                self.settings.spark,
-                at_once=settings.views_at_once,
-                patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
-                open_store=self._open_store,
-            )
-        return self._views
+        with self._planning:
+            if self._views is None:
+                settings = self.settings.catch_up
+                self._views = Views(
+                    self.plan(),
+                    self._topic_log,
+                    self._derived_log,
+                    self.folder / ".headwater",
+                    self.settings.spark,
+                    at_once=settings.views_at_once,
+                    patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
+                    open_store=self._open_store,
+                )
+            return self._views
 
     # Within
 

@@ -170,15 +170,6 @@ def test_tail_follows_until_it_is_interrupted(shop: Path) -> None:
     assert (tail.returncode, problems) == (130, "")
 
 
-def test_the_demo_runs_and_keeps_its_project(tmp_path: Path) -> None:
-    done = headwater("demo", "--in", "kept", "--rows", 4000, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "4,000 events" in done.stdout
-    assert len(records("tail", "orders", "--project", tmp_path / "kept", folder=tmp_path)) > 3900
-    (summary,) = records("demo", "--rows", 2000, folder=tmp_path)
-    assert (summary["events"], summary["dead"] >= 0) == (2000, True)
-
-
 @pytest.mark.parametrize("name", ["init", "check", "plan", "append", "tick", "log", "tail", "dead", "trim", "demo"])
 def test_every_command_can_answer_in_json(name: str) -> None:
     assert name in {command.name for command in app.registered_commands}

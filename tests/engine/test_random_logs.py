@@ -1,7 +1,7 @@
 """Random logs, cut at random, crashed at random: what a view holds is what batch says, and every row is accounted for.
 
-One example is a log and four views; each view in it is a case. `make test` looks at forty cases, `make chaos` at
-thousands.
+One example is a log and four views, each in one of its legal executions; each view in it is a case. `make test` looks
+at sixteen cases, `make chaos` at thousands.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headwater import model, sql
+from headwater.plan import check
+from headwater.plan.execution import executions
 from headwater.testing import COMMIT, Crash, Now, Tick, scenario
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -61,10 +64,18 @@ VIEWS = {
     "most": "SELECT window_end, k, n FROM (SELECT window_end, k, n, row_number() OVER (PARTITION BY window_end ORDER BY"
     f" n DESC, k) AS p FROM (SELECT k, window_end, count(*) AS n FROM {TEN.format('u')} GROUP BY k, window_end))"
     " WHERE p = 1",
+    "per_key": "SELECT k, count(*) AS n, sum(v) AS s, max(at) AS newest FROM u GROUP BY k",
+    "board": "SELECT k, count(*) AS n FROM a GROUP BY k ORDER BY n DESC, k LIMIT 2",
+    "newest": "SELECT k, id, v FROM a QUALIFY row_number() OVER (PARTITION BY k ORDER BY at DESC) = 1",
+    "missed": "SELECT id, k, window_end, _watermark AS came_at FROM late(tumbling)",
+    "missed_per_window": "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE late(tumbling), DESCRIPTOR(_watermark),"
+    " INTERVAL '10' SECOND) GROUP BY window_end",
     "unpartnered": f"SELECT id FROM a l WHERE NOT EXISTS (SELECT 1 FROM b r WHERE {NEAR})",
     "unequal": "SELECT l.id AS one, r.id AS other FROM a l JOIN b r ON l.v < r.v AND r.at BETWEEN l.at"
     " AND l.at + INTERVAL '2' SECOND",
 }
+OPTIONS = dict.fromkeys(("per_key", "board", "newest"), ", retention = '15 seconds'")
+READS = dict.fromkeys(("missed", "missed_per_window"), "tumbling")
 FINAL = ("hopping", "by_growing_panes", "tumbling_once", "pairs_in_windows")
 CASES = 4
 """How many views share a log."""
@@ -123,28 +134,49 @@ def lives(draw: st.DrawFn) -> list[Life]:
     ]
 
 
-def declared(name: str, grace: int) -> str:
-    emit = ", emit = 'final'" if name in FINAL else ""
-    return f"CREATE MATERIALIZED VIEW {name} WITH (grace = '{grace} seconds'{emit}) AS {VIEWS[name]};\n"
+def declared(name: str, grace: int, execution: str | None = None) -> str:
+    options = f"grace = '{grace} seconds'{OPTIONS.get(name, '')}"
+    options += ", emit = 'final'" if name in FINAL else ""
+    options += f", execution = '{execution}'" if execution else ""
+    return f"CREATE MATERIALIZED VIEW {name} WITH ({options}) AS {VIEWS[name]};\n"
+
+
+def legal_executions() -> dict[str, list[str]]:
+    """The executions of each view, found without Spark."""
+    text = STREAMS + "".join(declared(name, 0) for name in VIEWS)
+    project = model.Project(name="random", declarations=sql.parse_declarations(text, "views.sql").declarations)
+    return {name: list(executions(found.view, found.root)) for name, found in check(project).checked().views.items()}
+
+
+LEGAL = legal_executions()
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> dict[str, str]:
+    """Some views and an execution of each."""
+    names = draw(st.lists(st.sampled_from(sorted(VIEWS)), min_size=CASES, max_size=CASES, unique=True))
+    return {name: draw(st.sampled_from(LEGAL[name])) for name in names}
 
 
 @settings(max_examples=max(4, (settings.default.max_examples - 100) // 10), suppress_health_check=list(HealthCheck))
 @given(
-    names=st.lists(st.sampled_from(sorted(VIEWS)), min_size=CASES, max_size=CASES, unique=True),
+    cases=cases(),
     grace=st.sampled_from([0, 0, 2, 7]),
     lives=lives(),
 )
 def test_any_batching_and_any_crash_give_the_rows_of_batch(
-    spark: object, names: list[str], grace: int, lives: list[Life]
+    spark: object, cases: dict[str, str], grace: int, lives: list[Life]
 ) -> None:
     assert spark
-    with scenario(STREAMS + "".join(declared(name, grace) for name in names)) as found:
+    read = {READS[name] for name in cases if name in READS} - cases.keys()
+    views = [declared(name, grace, how) for name, how in cases.items()] + [declared(name, grace) for name in read]
+    with scenario(STREAMS + "".join(views)) as found:
         for life in lives:
             found.feed(life.script)
             if life.crash is not None:
                 with suppress(AssertionError):  # the run may be over before
                     found.crash(at=life.crash, per_batch=life.per_batch)
             found.run(per_batch=life.per_batch)
-        for name in names:
+        for name in cases:
             verified = found.project.verify(name)
             assert verified.identical, verified

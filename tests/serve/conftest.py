@@ -70,7 +70,7 @@ def serve(folder: Path, **settings: Any) -> Iterator[Bank]:
     (folder / "bank.sql").write_text(DECLARED)
     with (
         hw.open(folder) as project,
-        open_server(project, ServeSettings(port=0, **settings)) as server,
+        open_server(project, ServeSettings(port=0, dashboard=False, **settings)) as server,
         httpx.Client(base_url=server.url, timeout=30) as client,
     ):
         yield Bank(project, client)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +47,7 @@ def test_a_snapshot_is_followed_by_what_changes(bank: Bank) -> None:
         changes = [next(found), next(found)]
         assert [(event, data["op"]) for event, _, data in changes] == [("change", "update"), ("change", "insert")]
         assert (changes[0][2]["before"]["spent"], changes[0][2]["after"]["spent"]) == ("1.00", "3.00")
+        assert changes[0][2]["timing"] == "late", "the watermark had been at noon before"
         assert [name for _, name, _ in changes] == [None, "1.1"], "the last change of a batch has its id"
         bank.write([], gone=["c2"])
         event, name, data = next(found)
@@ -117,3 +119,17 @@ def test_what_cannot_be_subscribed_to_is_a_problem(bank: Bank) -> None:
         ("/views/spend/changes?since=x", 400),
     ):
         assert bank.client.get(path).status_code == status, path
+
+
+def test_subscriptions_end_with_the_server(tmp_path: Path) -> None:
+    served = serve(tmp_path / "ended")
+    bank = next(served)
+    bank.write([("c1", "1.00", 1)])
+    with httpx.stream("GET", f"{bank.client.base_url}/views/spend/changes", timeout=20) as response:
+        found = messages(response)
+        assert next(found)[0] == "snapshot"
+        ending = threading.Thread(target=lambda: list(served))
+        ending.start()
+        assert list(found) == [], "the stream ends as streams do, so that the client comes back by itself"
+        ending.join(20)
+        assert not ending.is_alive()

@@ -31,8 +31,11 @@ class PostgresServer:
 
 
 @contextlib.contextmanager
-def start_postgres(program: Path) -> Iterator[PostgresServer]:
-    """Run the server that belongs to this `initdb`; as root under the user `postgres`, since it refuses root."""
+def start_postgres(program: Path, *settings: str) -> Iterator[PostgresServer]:
+    """Run the server that belongs to this `initdb`; as root under the user `postgres`, since it refuses root.
+
+    `settings` such as `fsync=on` come last.
+    """
     programs, port = program.resolve().parent, free_port()
     user = "postgres" if os.geteuid() == 0 else None
     with server_folder(user) as folder:
@@ -40,7 +43,7 @@ def start_postgres(program: Path) -> Iterator[PostgresServer]:
         initdb = [programs / "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--no-sync"]
         subprocess.run(initdb, check=True, capture_output=True, cwd=folder, user=user)
         command = [programs / "postgres", "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
-        command += ["-c", "wal_level=logical", "-c", "fsync=off"]
+        command += [part for setting in ("wal_level=logical", "fsync=off", *settings) for part in ("-c", setting)]
         ready = [programs / "pg_isready", "--quiet", "--host", "127.0.0.1", "--port", str(port)]
         with running(command, folder=folder, user=user, answers=lambda: subprocess.run(ready).returncode == 0):
             yield PostgresServer(port, programs)

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
-from headwater.cli.demo import run_demo
+from headwater.cli.intake import show_taken
 from headwater.cli.output import (
     as_record,
     console,
@@ -32,6 +32,8 @@ from headwater.cli.plan import show_description, show_plan
 from headwater.cli.views import CatchingUp, caught_up_record, show_caught_up, show_ledger, show_table, show_verified
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
+from headwater.operate.halt import Halt
+from headwater.operate.intake import run_intakes
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Progress as Done
 from headwater.project import Project, Receipt
@@ -210,6 +212,25 @@ def _show_receipt(receipt: Receipt, json_: bool) -> None:
         f"[green]{receipt.topic}[/]: {receipt.rows:,} {'row' if receipt.rows == 1 else 'rows'}{dead}{behind}; "
         f"commit {receipt.commit}, watermark {show_instant(receipt.watermark)}"
     )
+
+
+@command
+def intake(
+    topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="All, if none is named.")] = None,
+    until_head: Annotated[bool, typer.Option("--until-head", help="End where the sources end now.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Fetch events from where streams and tables declare it, each exactly once, until Ctrl-C."""
+    with hw.open(project) as opened:
+        if until_head:
+            for taken in opened.take_in(*(topics or ())):
+                show_taken(taken, json_)
+            return 0
+        failed = run_intakes(opened.intakes(*(topics or ())), Halt())
+    for error in failed:
+        show_error(error, as_records=json_)
+    return 1 if failed else 0
 
 
 @command
@@ -437,21 +458,6 @@ def generate(
         with out.open("wb") if out else nullcontext(sys.stdout.buffer) as target:
             for batch in generator.batches(rows):
                 target.write(to_json_lines(batch))
-
-
-@command
-def demo(
-    folder: Annotated[
-        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
-    ] = None,
-    rows: Annotated[int, typer.Option(min=1000, help="How many events.")] = 200_000,
-    json_: Json = False,
-) -> None:
-    """Declare, append, look: a shop's orders on the embedded default, in a few seconds."""
-    console.quiet = json_
-    summary = run_demo(folder, rows)
-    if json_:
-        print_json(asdict(summary))
 
 
 def main() -> None:

@@ -44,3 +44,15 @@ def parse_since(text: str | None) -> int | datetime | timedelta | None:
             f'"{text}" is not a place in the log',
             hint="Write a commit (17), an instant (2026-01-31T12:00Z), or how long ago (10m, 2 hours).",
         ) from None
+
+
+def parse_span(text: str) -> timedelta:
+    """How long: a number of seconds, or a duration.
+
+    >>> parse_span("30"), parse_span("2 minutes")
+    (datetime.timedelta(seconds=30), datetime.timedelta(seconds=120))
+    """
+    try:
+        return parse_duration(f"{text} seconds" if text.isdigit() else text)
+    except ValueError:
+        raise ArgumentRefused(f'"{text}" is no duration', hint="Write seconds (30), or a duration (5m).") from None

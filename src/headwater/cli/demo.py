@@ -1,138 +1,167 @@
-"""`headwater demo`: a shop's orders on the embedded default, from the declaration to the log."""
+"""`headwater demo`: a bank's card payments, streaming in, in views that are kept up to date and served.
+
+With an end, views are held against the log when it comes: every event accounted for, every view identical to what a
+recomputation from the log gives.
+"""
 
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.compute as pc
-from rich.progress import track
+from typing import Any
 
 import headwater as hw
 from headwater.cli import template
-from headwater.cli.output import console, problems, show_commits, show_instant, show_rows
-from headwater.cli.plan import show_plan
-from headwater.intake import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
+from headwater.cli.bank import Bank
+from headwater.cli.output import console, problems, show_rows
+from headwater.config import ServeSettings
+from headwater.errors import ExtraMissing, OperatorError
+from headwater.operate import CaughtUp, Status
 from headwater.project import Project
+from headwater.serve import open_server
 
-_BARS = "▁▂▃▄▅▆▇█"
-_BATCH = 2_000
-_SENDERS = (
-    Sender("till-1", weight=3),
-    Sender("till-2", weight=2, silent_after=timedelta(seconds=60)),
-    Sender("phone", weight=1, clock=timedelta(seconds=-3)),
-)
+STREAM = "payments"
+_TOLD = 5.0
+"""Seconds between two lines about how it goes."""
+_SECOND = timedelta(seconds=1)
+_LONGEST_START = timedelta(minutes=3)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What the demo did."""
+    """What the demo did: events that were sent, of them late and dead, and each view held against the log."""
 
     events: int
-    dead: int
-    behind: int
     commits: int
+    late: int
+    dead: int
+    remainder: int
+    identical: bool
+    views: list[dict[str, Any]]
     seconds: float
 
 
-def run_demo(folder: Path | None, rows: int) -> Summary:
-    """Make the project, send events in, and show what the log made of them."""
-    clock = _Clock()
-    with _home(folder) as home, hw.open(home, now=clock) as project:
-        console.print("[bold]1. declared[/]")
+def run_demo(
+    folder: Path | None, duration: timedelta | None, settings: ServeSettings, stop: threading.Event
+) -> Summary:
+    """Run the demo for a while, or until `stop` is set; then hold every view against the log."""
+    began = time.monotonic()
+    with _home(folder) as home, hw.open(home) as project, _served(project, settings) as server:
+        console.print(f"[bold]{project.name}[/]: card payments, {len(project.plan().views)} views, in {home}")
         console.print((home / "streams.sql").read_text(encoding="utf-8").strip(), style="cyan", markup=False)
-        show_plan(project.plan(), "sales_per_minute")
-        console.print("\n[bold]2. appended[/]")
-        summary = _append(project, rows, clock)
-        console.print("\n[bold]3. in the log[/]")
-        _show_log(project)
-        console.print("\n[bold]4. what could not be read[/]")
-        _show_dead(project)
-        console.print(f"\nThe project is in {home}: it is yours." if folder else "\nKeep it: headwater demo --in shop")
-        return summary
-
-
-class _Clock:
-    """The wall clock of the shop, which the generator moves: a minute of sales takes a second."""
-
-    def __init__(self) -> None:
-        self.at = datetime.now(UTC)
-
-    def __call__(self) -> datetime:
-        return self.at
+        where = f"[bold green]{server.url}[/]" if server else "not served"
+        console.print(f"\n{where}; Spark is starting …" + ("" if duration else " Ctrl-C ends it."))
+        done = _follow(project, duration, stop)
+        failed = [found.error for found in done if found.error]
+        if failed:
+            raise failed[0]
+        return _summary(project, began)
 
 
 @contextmanager
 def _home(folder: Path | None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="headwater-demo-") as temporary:
-        home = folder or Path(temporary) / "shop"
-        list(template.create(home, "shop"))
+        home = folder or Path(temporary) / "bank"
+        list(template.create(home, "bank", "bank"))
         yield home
 
 
-def _append(project: Project, rows: int, clock: _Clock) -> Summary:
-    """Send the events in as their senders would: each batch as it arrives, in one commit per sender."""
-    generator = Generator(
-        topic=project.topic("orders"),
-        start_at=datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=rows / 1000),
-        senders=_SENDERS,
-        lateness=Lateness(share=0.06, typical=timedelta(seconds=8)),
-        duplicates=0.01,
-        poison=0.0005,
-        overrides={"product": ["kettle", "teapot", "cup", "spoon", "saucer"]},
+def _served(project: Project, settings: ServeSettings) -> AbstractContextManager[Any]:
+    """The server; on another port if the usual one is taken, and none at all where its packages are missing."""
+    try:
+        return open_server(project, settings)
+    except ExtraMissing as missing:
+        problems.print(f"[yellow]{missing.summary}[/]: {missing.hint}")
+        return nullcontext()
+    except OperatorError:
+        return open_server(project, settings.model_copy(update={"port": 0}))
+
+
+def _follow(project: Project, duration: timedelta | None, stop: threading.Event) -> list[CaughtUp]:
+    """Keep the views at the head while payments come in."""
+    over, done = threading.Event(), list[CaughtUp]()
+    sending = threading.Thread(target=_send, args=(project, over), name="headwater-demo", daemon=True)
+    running = threading.Thread(target=lambda: done.extend(project.run(stop=over)), name="headwater-run", daemon=True)
+    sending.start()
+    running.start()
+    try:
+        _wait(project, duration, stop, running)
+    finally:
+        over.set()
+        sending.join()
+        running.join()
+    return done
+
+
+def _send(project: Project, over: threading.Event) -> None:
+    """Send what the bank's sources have to send of the second that has passed, each at its moment."""
+    bank, number, began = Bank(), 0, time.monotonic()
+    while not over.is_set():
+        sent = list(bank.second(number, datetime.now(UTC) - _SECOND))
+        for place, part in enumerate(sent):
+            project.append(STREAM, part.lines, source=part.source)
+            if over.wait(max(0.0, began + number + (place + 1) / len(sent) - time.monotonic())):
+                return
+        number += 1
+
+
+def _wait(project: Project, duration: timedelta | None, stop: threading.Event, running: threading.Thread) -> None:
+    """Wait for the end, which is counted from when every view is served, and tell now and then how it goes."""
+    began, told, first = time.monotonic(), 0.0, False
+    ends = began + _LONGEST_START.total_seconds() if duration else float("inf")
+    while not stop.wait(0.2) and running.is_alive() and time.monotonic() < ends:
+        if not first or time.monotonic() - told >= _TOLD:
+            status = project.status()
+            if not first and all(view.version is not None for view in status.views):
+                first = True
+                console.print(f"every view is served after {time.monotonic() - began:.1f} s")
+                ends = time.monotonic() + duration.total_seconds() if duration else ends
+        if first and time.monotonic() - told >= _TOLD:
+            told = time.monotonic()
+            console.print(_line(status))
+
+
+def _line(status: Status) -> str:
+    (topic,) = status.topics
+    late = max((view.ledger.late for view in status.views if view.ledger), default=0)
+    fresh = [found for view in status.views if view.figures and (found := view.figures.freshness(0.5)) is not None]
+    freshness = f", fresh within {sorted(fresh)[len(fresh) // 2]:.1f} s" if fresh else ""
+    lag = max((view.lag for view in status.views), default=0)
+    return (
+        f"{topic.rows:,} payments, [yellow]{late:,} late[/], [red]{topic.dead:,} dead[/], "
+        f"{lag} commits behind{freshness}"
     )
-    began, dead, behind = time.perf_counter(), 0, 0
-    batches = generator.batches(rows, _BATCH)
-    for batch in track(batches, "appending", rows // _BATCH, console=problems, transient=True):
-        clock.at = batch.arrived_at
-        for source, part in _by_sender(batch):
-            receipt = project.append("orders", part, source=source)
-            dead, behind = dead + receipt.dead, behind + receipt.behind
-    took = time.perf_counter() - began
+
+
+def _summary(project: Project, began: float) -> Summary:
+    """Bring every view to the head, and recompute it from the log."""
+    console.print("\nHolding every view against the log …")
+    failed = [found.error for found in project.catch_up() if found.error]
+    if failed:
+        raise failed[0]
+    views: list[dict[str, Any]] = []
+    for view in project.status().views:
+        verified, ledger = project.verify(view.view), view.ledger
+        assert ledger is not None
+        counts = {name: getattr(ledger, name) for name in ("used", "late", "duplicates", "remainder")}
+        verdict = "identical" if verified.identical else "DIFFERENT"
+        views.append({"view": view.view, "rows": verified.rows, **counts, "verify": verdict})
+    show_rows(views, list(views[0]))
+    (topic,) = project.status().topics
+    summary = Summary(
+        topic.rows + topic.dead, topic.head, max(view["late"] for view in views), topic.dead,
+        sum(abs(view["remainder"]) for view in views), all(view["verify"] == "identical" for view in views), views,
+        round(time.monotonic() - began, 1),
+    )  # fmt: skip
     console.print(
-        f"[green]{rows:,} events[/] from {len(_SENDERS)} senders in {took:.1f} s ({rows / took:,.0f}/s, each commit "
-        f"on the disk), [red]{dead:,} dead letters[/], [yellow]{behind:,} behind the watermark[/]"
+        f"\n[green]{summary.events:,} events in[/], {summary.commits:,} commits, [yellow]{summary.late:,} late[/], "
+        f"[red]{summary.dead:,} dead[/], ledger remainder {summary.remainder}, "
+        f"verify {'[green]identical[/]' if summary.identical else '[red]different[/]'}"
     )
-    return Summary(rows, dead, behind, project.head("orders"), round(took, 3))
-
-
-def _by_sender(batch: GeneratedBatch) -> Iterator[tuple[str, pa.Table | bytes]]:
-    for name in pc.unique(batch.sources).to_pylist():
-        yield name, batch.rows.filter(pc.equal(batch.sources, name))
-    if batch.poison:
-        yield (
-            "phone",
-            to_json_lines(GeneratedBatch(batch.rows.slice(0, 0), batch.sources, batch.arrived_at, batch.poison)),
-        )
-
-
-def _show_log(project: Project) -> None:
-    show_commits(project.log("orders", 5))
-    began = time.perf_counter()
-    rows = project.read("orders")
-    took = time.perf_counter() - began
-    console.print(
-        f"\nread back: {rows.num_rows:,} rows in {took:.2f} s, watermark {show_instant(project.watermark('orders'))}"
-    )
-    seconds = pc.floor_temporal(rows["at"], 10, "second")
-    counts = sorted((pair["values"], pair["counts"]) for pair in pc.value_counts(seconds).to_pylist())
-    most = max(count for _, count in counts)
-    bars = "".join(_BARS[count * (len(_BARS) - 1) // most] for _, count in counts)
-    console.print(f"orders per 10 s  [cyan]{bars}[/]")
-    late = pc.sum(pc.less(rows["at"], rows["_watermark"])).as_py()
-    console.print(
-        f"late on arrival  [yellow]{late:,}[/] of {rows.num_rows:,}: each row carries the watermark it came under"
-    )
-
-
-def _show_dead(project: Project) -> None:
-    letters = project.dead("orders").to_pylist()
-    show_rows([letter | {"event": letter["bytes"]} for letter in letters[:5]], ["error", "reason", "event"])
-    if len(letters) > 5:
-        console.print(f"… and {len(letters) - 5:,} more: headwater dead orders")
+    return summary

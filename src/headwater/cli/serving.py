@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict
+from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,13 +14,17 @@ from rich.live import Live
 
 import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, app, command
+from headwater.cli.arguments import parse_span
+from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json
 from headwater.cli.run import Narrator, ended_by_signals
 from headwater.cli.status import show_status
 from headwater.cli.watch import Board
+from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused
 from headwater.serve import open_server, require_extra
 
+DEMO_UNATTENDED = timedelta(seconds=30)
 tokens = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API.")
 app.add_typer(tokens, name="token")
 to_tokens = partial(command, to=tokens)
@@ -48,6 +54,31 @@ def run(
                 stop.wait()  # what is in the stores is served all the same
         narrator.tell("project ends", project=opened.name)
     return 1 if any(found.error for found in done) else 0
+
+
+@command
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("--in", help="Where to keep the project; a temporary folder else.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="How long, such as 30s; else until Ctrl-C.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve on.")] = 8765,
+    json_: Json = False,
+) -> int:
+    """Card payments streaming into views, live, at http://127.0.0.1:8765; then every view is held against the log.
+
+    Where nobody watches (standard output is no terminal) it ends by itself after 30 seconds.
+    """
+    console.quiet = json_
+    unattended = None if console.is_terminal and not json_ else DEMO_UNATTENDED
+    wanted = parse_span(duration) if duration else unattended
+    with ended_by_signals() as stop:
+        summary = run_demo(folder, wanted, ServeSettings(port=port), stop)
+    if json_:
+        print_json(asdict(summary))
+    return 0 if summary.identical and summary.remainder == 0 else 1
 
 
 @command

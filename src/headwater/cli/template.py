@@ -1,4 +1,4 @@
-"""What `headwater init` writes: a small shop, and a few orders to try it with."""
+"""Projects to begin with: a small shop with a few orders (`headwater init`), and the bank of `headwater demo`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from headwater.errors import OperatorError, ProjectExists
 
-_SOURCE = files("headwater.cli") / "templates" / "shop"
-_FILES = ("headwater.toml", "streams.sql", "views.sql", "orders.jsonl", ".gitignore")
+_TEMPLATES = files("headwater.cli") / "templates"
+_DECLARED = ("headwater.toml", "streams.sql", "views.sql")
+_FILES = {"shop": (*_DECLARED, "orders.jsonl", ".gitignore"), "bank": (*_DECLARED, ".gitignore")}
 
 
-def create(folder: Path, name: str) -> Iterator[Path]:
+def create(folder: Path, name: str, template: str = "shop") -> Iterator[Path]:
     """Write the files of a new project and tell which; nothing is overwritten."""
-    taken = [found for found in _FILES if (folder / found).exists()]
+    taken = [found for found in _FILES[template] if (folder / found).exists()]
     if taken:
         raise ProjectExists(
             f'"{folder}" already has {taken[0]}',
@@ -24,8 +25,8 @@ def create(folder: Path, name: str) -> Iterator[Path]:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for found in _FILES:
-            text = (_SOURCE / found.removeprefix(".")).read_text(encoding="utf-8")
+        for found in _FILES[template]:
+            text = (_TEMPLATES / template / found.removeprefix(".")).read_text(encoding="utf-8")
             (folder / found).write_text(text.replace("{name}", name), encoding="utf-8")
             yield folder / found
     except OSError as cause:

@@ -431,7 +431,7 @@ class Lowering:
         keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
         frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
-        frame = barrier(frame, "sessions", _every())
+        frame = barrier(frame, f"sessions{next(self._numbers)}", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
         if (
             self.settled and self.horizon is not None

@@ -29,6 +29,7 @@ from pyspark.sql import functions as F
 from headwater.engine.apply import check_key
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
+from headwater.engine.early import as_of, shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
@@ -114,14 +115,18 @@ class SettleView:
     ) -> tuple[Settled, pa.Table]:
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
         rows, ledger = self._computed(spark, begin, upto)
-        shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
-        still_open = still_open.cast(schema)
+        settled, still_open = rows.filter(pc.invert(rows[_OPEN])), rows.filter(rows[_OPEN])
+        if self.planned.view.every is not None:
+            still_open = self._early(spark, begin, upto, before)
+        shown = pa.concat_tables([found.select(schema.names).cast(schema) for found in (settled, still_open)])
         check_key(self.planned, shown)
         if self.planned.emit is Emit.CHANGES:
-            upserts, deletes = difference(before if before is not None else schema.empty_table(), shown, self.key)
+            known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
+            upserts, deletes = difference(known, shown, self.key)
             self._keep(number, still_open)
         else:
-            upserts, deletes = shown.filter(pc.invert(rows[_OPEN])), schema.empty_table().select(list(self.key))
+            upserts = settled.select(schema.names).cast(schema)
+            deletes = schema.empty_table().select(list(self.key))
         reached = pace_of(self.planned).reached(self.logs, upto)
         counts = {**ledger, LOGGED: self._logged(begin, upto)}
         self.deliver(Changes(number, upserts, deletes, upto, reached, reached, counts))
@@ -146,6 +151,19 @@ class SettleView:
         kept.write(number, upto, panes, self._settled_at(upto))
         return as_arrow(self._slice(spark, begin, upto, None, given(spark, panes)), None), ledger
 
+    def _early(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
+    ) -> pa.Table:
+        """The open part of a view that shows it at a cadence: it stays as it was until the next instant."""
+        pace = pace_of(self.planned)
+        reached = pace.reached(self.logs, upto)
+        instant = shown_at(self.planned, reached)
+        if begin is not None and before is not None and instant == shown_at(self.planned, begin.watermark):
+            kept = before[FINAL]
+            return before.filter(pc.greater(kept, pa.scalar(reached - pace.settles, kept.type)))
+        rows = as_arrow(self._slice(spark, begin, upto, None, instant=instant), None)
+        return rows.filter(rows[_OPEN])
+
     def _slice(
         self,
         spark: SparkSession,
@@ -153,17 +171,19 @@ class SettleView:
         upto: Mapping[str, int],
         tally: Tally | None,
         panes: DataFrame | None = None,
+        instant: datetime | None = None,
     ) -> DataFrame:
-        """The rows that are not yet final where the slice begins, and whether they are where it ends.
+        """The rows that are not yet final where the slice begins, when they are, and whether it ends later.
 
-        Where rows are written once they are final, the others are left out before they are computed; unless none can
-        have become final: Spark would see that no row can be shown, and would not count any.
+        They are as they were when the watermark reached an `instant`, if one is given. Where rows are written once they
+        are final, the others are left out before they are computed; unless none can have become final: Spark would see
+        that no row can be shown, and would not count any.
         """
         settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
         until = self._settled_at(upto) if self.planned.emit is Emit.FINAL else None
         until = None if until and settled_at and until <= settled_at else until
-        needed = self._needed(settled_at, until, panes)
-        rows = replace(self._lowering(spark, begin, upto, tally), needed=needed).view(self.planned.root)
+        lowering = replace(self._lowering(spark, begin, upto, tally), needed=self._needed(settled_at, until, panes))
+        rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
         if settled_at is not None:
@@ -171,7 +191,7 @@ class SettleView:
         if until is not None:
             rows = rows.where(F.col(FINAL) <= F.lit(until))
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        return rows.select(*shown, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
+        return rows.select(*shown, FINAL, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
 
     def _lowering(
         self,
@@ -185,7 +205,8 @@ class SettleView:
         """How the stages are lowered over a slice, or over the commits alone that are new in it."""
         pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
         is_sliced = begin is not None and self.planned.execution.kind == "settle"
-        since = _before(begin.watermark - pace.settles, horizon) if begin is not None and is_sliced else None
+        every = self.planned.view.every
+        since = _before(begin.watermark - pace.settles, horizon, every) if begin is not None and is_sliced else None
 
         def scan(stage: Scan) -> DataFrame:
             log, last = self.logs[stage.relation], upto[stage.relation]
@@ -226,13 +247,13 @@ class SettleView:
 
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """The rows that were open after the last step."""
-        schema, file = output_schema(self.planned), self._file(at.number)
         try:
-            kept: pa.Table = feather.read_table(file)
-            return kept.cast(schema)
-        except (OSError, pa.ArrowInvalid):
-            rows = as_arrow(self._slice(spark, at, at.commits, None), None)
-            return rows.filter(rows[_OPEN]).select(schema.names).cast(schema)
+            kept: pa.Table = feather.read_table(self._file(at.number))
+            return kept.select([*output_schema(self.planned).names, FINAL])
+        except (OSError, pa.ArrowInvalid, KeyError):
+            instant = shown_at(self.planned, at.watermark)
+            rows = as_arrow(self._slice(spark, at, at.commits, None, instant=instant), None)
+            return rows.filter(rows[_OPEN])
 
     def _keep(self, number: int, rows: pa.Table) -> None:
         """Keep the open part of a step before the step is delivered: if that fails, the step is done again."""
@@ -250,9 +271,9 @@ class SettleView:
         return self.folder / f"open-{number}.arrow"
 
 
-def _before(at: datetime, horizon: timedelta) -> datetime | None:
-    """Twice the horizon before an instant; None if that is before the beginning of the calendar."""
+def _before(at: datetime, horizon: timedelta, every: timedelta | None) -> datetime | None:
+    """Twice the horizon before an instant, and before that of a cadence; None if it is before the calendar begins."""
     try:
-        return at - 2 * horizon - _MARGIN
+        return at - 2 * horizon - (every or timedelta()) - _MARGIN
     except OverflowError:
         return None

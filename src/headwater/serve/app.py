@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.serve import changes, query, status, streams, views
 from headwater.serve.access import Tokens
@@ -39,12 +40,22 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(part.routes(service))
     if on_loopback:  # a page that has given its own name our address is not served
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
-    app.middleware("http")(_secured)
+    app.add_middleware(_Secured)
     return app
 
 
-async def _secured(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    response = await call(request)
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
+class _Secured:
+    """Adds headers to every answer, as it begins."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, answer if scope["type"] == "http" else send)

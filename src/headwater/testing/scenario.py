@@ -36,14 +36,17 @@ SPARK: Mapping[str, str] = {"spark.master": "local[2]"}
 
 
 @contextmanager
-def scenario(sql: str | Path, *, spark: Mapping[str, str] = SPARK) -> Iterator[Scenario]:
+def scenario(
+    sql: str | Path, *, spark: Mapping[str, str] = SPARK, stores: Mapping[str, str] | None = None
+) -> Iterator[Scenario]:
     """A project of these declarations in a folder of its own, which is removed at the end.
 
-    `sql` is text, or the path of a file or a folder with declarations.
+    `sql` is text, or the path of a file or a folder with declarations. `stores` are the URLs of its stores by name;
+    without them it has one, `main`, in SQLite.
     """
     with tempfile.TemporaryDirectory(prefix="headwater-") as name:
         folder = Path(name)
-        _write(folder, sql, spark)
+        _write(folder, sql, spark, stores or {})
         found = Scenario(folder)
         try:
             yield found
@@ -225,9 +228,10 @@ def _changed(text: str, path: Path, plan: Plan, change: Callable[[PlannedView], 
     return ";\n".join(render(found) for found in wanted)
 
 
-def _write(folder: Path, sql: str | Path, spark: Mapping[str, str]) -> None:
+def _write(folder: Path, sql: str | Path, spark: Mapping[str, str], stores: Mapping[str, str]) -> None:
     settings = "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in spark.items())
-    (folder / FILE).write_text(f'name = "scenario"\n[spark]\n{settings}', encoding="utf-8")
+    declared = "".join(f"[stores.{json.dumps(name)}]\nurl = {json.dumps(url)}\n" for name, url in stores.items())
+    (folder / FILE).write_text(f'name = "scenario"\n{declared}[spark]\n{settings}', encoding="utf-8")
     if isinstance(sql, str):
         (folder / "declarations.sql").write_text(sql, encoding="utf-8")
         return

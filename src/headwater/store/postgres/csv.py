@@ -6,20 +6,23 @@ A NULL is nothing; an empty text is a pair of quotes.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.csv
 
 LARGEST_BLOCK = 2**31 - 1
+PART = 8_192
+"""Rows."""
 
 
-def write(columns: Sequence[pa.Array]) -> memoryview:
-    """The columns as CSV."""
-    sink = pa.BufferOutputStream()
+def write(columns: Sequence[pa.Array]) -> Iterator[memoryview]:
+    """The columns as CSV, in parts: the server works on one while the next is written."""
     table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
-    pa.csv.write_csv(table, sink, pa.csv.WriteOptions(include_header=False, batch_size=65_536))
-    return memoryview(sink.getvalue())
+    for part in table.to_batches(max_chunksize=PART):
+        sink = pa.BufferOutputStream()
+        pa.csv.write_csv(part, sink, pa.csv.WriteOptions(include_header=False, batch_size=PART))
+        yield memoryview(sink.getvalue())
 
 
 def read(data: bytes, width: int) -> list[pa.Array]:

@@ -87,7 +87,8 @@ class Layout:
             f"{name} {codec.declared}{'' if column.nullable else ' NOT NULL'}"
             for name, codec, column in zip(self.columns, self.codecs, self.target.columns, strict=True)
         ]
-        yield f"CREATE TABLE {self.table} ({_comma([*definitions, self._constraint])})"
+        room = " WITH (fillfactor = 70)" if self.replaces else ""  # an update that stays in its page spares the index
+        yield f"CREATE TABLE {self.table} ({_comma([*definitions, self._constraint])}){room}"
         yield f"CREATE TABLE {self.images} ({self._image_columns})"
         yield f"CREATE INDEX {quoted(shortened(f'{images_of(self.target.view, self.target.version)}_batch'))} " + (
             f"ON {self.images} (batch)"

