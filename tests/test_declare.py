@@ -85,6 +85,15 @@ def test_a_stream_from_keywords_equals_the_one_in_sql() -> None:
     assert declared == TRANSACTIONS
 
 
+def test_an_intake_is_the_same_in_python_and_in_sql() -> None:
+    text = (
+        "CREATE STREAM s (a INT, k STRING) WITH (connector = 'kafka', topic = 't', start = 'latest', message_key = 'k')"
+    )
+    intake = model.Kafka(topic="t", start="latest", message_key="K")
+    (declared,) = parse_declarations(text, "s.sql").declarations
+    assert stream("s", columns={"a": "INT", "k": "STRING"}, intake=intake) == declared
+
+
 def test_a_stream_from_a_dataclass_equals_the_one_in_sql() -> None:
     options: dict[str, Any] = {
         "time": "at",

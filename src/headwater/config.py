@@ -83,6 +83,9 @@ class Settings(_Section):
     stores: dict[str, StoreSettings] = Field(
         default={}, description="The stores that views may name; `main` is default."
     )
+    kafka: dict[str, dict[str, str]] = Field(
+        default={}, description="How to reach each cluster of Kafka: options of librdkafka; `main` is default."
+    )
     catch_up: CatchUpSettings = Field(
         default=CatchUpSettings(), description="How views are brought to the head of their topics."
     )

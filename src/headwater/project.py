@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -27,11 +27,15 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
+from headwater.operate.intake import drain, open_intake
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaIntake, Taken
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -243,6 +247,23 @@ class Project:
             log = self._dead_log(topic)
             log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
         return int(decoded.dead.num_rows)
+
+    def take_in(self, *topics: str) -> list[Taken]:
+        """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
+
+        Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
+        others have ended.
+        """
+        return drain(self.intakes(*topics))
+
+    def intakes(self, *topics: str) -> list[KafkaIntake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller."""
+        names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        group = f"headwater.{self.settings.name}"
+        return [
+            open_intake(self._topic_log(name), self._dead_log(name), self.settings.kafka, group, self._maintainer.after)
+            for name in names
+        ]
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""

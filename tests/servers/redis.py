@@ -27,10 +27,10 @@ class RedisServer:
 
 
 @contextlib.contextmanager
-def start_redis(program: Path) -> Iterator[RedisServer]:
-    """Run redis-server in a temporary folder."""
+def start_redis(program: Path, *settings: str) -> Iterator[RedisServer]:
+    """Run redis-server in a temporary folder; `settings` such as `--maxmemory`, `1mb` come last."""
     server = RedisServer(free_port())
     with server_folder() as folder:
-        command = [program, "--port", str(server.port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        command = [program, "--port", str(server.port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, *settings]
         with running(command, folder=folder, answers=lambda: server.command("PING") == "+PONG"):
             yield server

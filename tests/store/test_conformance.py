@@ -12,10 +12,13 @@ import pytest
 
 from headwater.store import Store
 from headwater.store.postgres import PostgresStore
+from headwater.store.redis import RedisStore
+from headwater.store.redis.rows import Layout
 from headwater.store.sqlite import SqliteStore
-from headwater.testing import SqlStoreConformance, Wall
+from headwater.testing import SqlStoreConformance, StoreConformance, Wall
 from headwater.testing.conformance import Again
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
 DAY = timedelta(days=1)
 
@@ -51,4 +54,13 @@ class TestPostgres(SqlStoreConformance):
         schema = f"conformance_{uuid.uuid4().hex}"
         return lambda: opened.enter_context(
             closing(PostgresStore(postgres_server.url, schema=schema, changes_retention=DAY, now=wall))
+        )
+
+
+class TestRedis(StoreConformance):
+    @pytest.fixture(params=["json", "hash", "stream"])
+    def again(self, request: pytest.FixtureRequest, redis_server: RedisServer, wall: Wall, opened: ExitStack) -> Again:
+        prefix, layout = f"{uuid.uuid4().hex}:", Layout(request.param)
+        return lambda: opened.enter_context(
+            closing(RedisStore(redis_server.url, prefix=prefix, layout=layout, changes_retention=DAY, now=wall))
         )

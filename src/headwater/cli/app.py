@@ -16,6 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
+from headwater.cli.intake import show_taken
 from headwater.cli.output import (
     as_record,
     console,
@@ -31,6 +32,8 @@ from headwater.cli.plan import show_description, show_plan
 from headwater.cli.views import CatchingUp, caught_up_record, show_caught_up, show_ledger, show_table, show_verified
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
+from headwater.operate.halt import Halt
+from headwater.operate.intake import run_intakes
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Progress as Done
 from headwater.project import Project, Receipt
@@ -209,6 +212,25 @@ def _show_receipt(receipt: Receipt, json_: bool) -> None:
         f"[green]{receipt.topic}[/]: {receipt.rows:,} {'row' if receipt.rows == 1 else 'rows'}{dead}{behind}; "
         f"commit {receipt.commit}, watermark {show_instant(receipt.watermark)}"
     )
+
+
+@command
+def intake(
+    topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="All, if none is named.")] = None,
+    until_head: Annotated[bool, typer.Option("--until-head", help="End where the sources end now.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Fetch events from where streams and tables declare it, each exactly once, until Ctrl-C."""
+    with hw.open(project) as opened:
+        if until_head:
+            for taken in opened.take_in(*(topics or ())):
+                show_taken(taken, json_)
+            return 0
+        failed = run_intakes(opened.intakes(*(topics or ())), Halt())
+    for error in failed:
+        show_error(error, as_records=json_)
+    return 1 if failed else 0
 
 
 @command

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
+from datetime import datetime, timedelta
 
 from headwater import model
 from headwater.errors import ArgumentRefused
@@ -76,6 +78,22 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
         options["idle"] = model.spell_duration(topic.idle)
     if topic.max_ahead != model.Topic.max_ahead:
         options["max_ahead"] = "none" if topic.max_ahead is None else model.spell_duration(topic.max_ahead)
+    return options if topic.intake is None else options | _intake_options(topic.intake)
+
+
+def _intake_options(intake: model.Kafka) -> dict[str, str]:
+    options = {"connector": "kafka"}
+    for part in fields(intake):
+        value = getattr(intake, part.name)
+        if value == part.default or value is None:
+            continue
+        match value:
+            case timedelta():
+                options[part.name] = model.spell_duration(value)
+            case datetime():
+                options[part.name] = value.isoformat()
+            case _:
+                options[part.name] = value
     return options
 
 

@@ -48,13 +48,28 @@ def _sqlite(declared: Declared, folder: Path) -> Store:
 def _postgres(declared: Declared, _: Path) -> Store:
     """`postgresql://user@host:5432/database?sslmode=verify-full`, or `postgresql://` and PG* variables."""
     try:
-        from headwater.store.postgres import open_declared
+        from headwater.store.postgres.declared import open_declared
     except ModuleNotFoundError as cause:
         raise _not_installed(declared, cause, "postgres") from cause
     return open_declared(declared)
 
 
-_KINDS: Mapping[str, OpenStore] = {"sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
+def _redis(declared: Declared, _: Path) -> Store:
+    """`redis://user@host:6379/0`, or `rediss://` with TLS."""
+    try:
+        from headwater.store.redis.declared import open_declared
+    except ModuleNotFoundError as cause:
+        raise _not_installed(declared, cause, "redis") from cause
+    return open_declared(declared)
+
+
+_KINDS: Mapping[str, OpenStore] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgres,
+    "postgres": _postgres,
+    "redis": _redis,
+    "rediss": _redis,
+}
 
 
 def _not_installed(declared: Declared, cause: ModuleNotFoundError, extra: str) -> SettingsRefused:

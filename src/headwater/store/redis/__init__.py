@@ -1,0 +1,334 @@
+"""Views in Redis: rows that are looked up by key in a fraction of a millisecond.
+
+The rows of a version are a hash of JSON, in one key; a *layout* shows them in another way beside. A batch is put on a
+stage, in as many commands as it takes, and one script then checks the epoch and the position and writes everything: a
+reader sees all of it or nothing. While the script runs nobody else is served: about a second for 100,000 rows.
+
+What a script has written is written to the append-only file at once. It survives the loss of power if the server has
+`appendonly yes` and `appendfsync always`; otherwise the last second may be lost, the position with it, and the view is
+built anew from the log.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+from headwater.errors import StatementRefused
+from headwater.model import INSTANT, Emit
+from headwater.store.columns import read_columns, spell_columns
+from headwater.store.protocol import Batch, Position, Span, Target, Version, changes_schema
+from headwater.store.redis import scripts
+from headwater.store.redis.failures import meaning
+from headwater.store.redis.keys import Keys
+from headwater.store.redis.rows import Layout, Triple, mode_of, read_rows, triples_of
+from headwater.store.refusals import (
+    altered,
+    batch_refused,
+    fenced,
+    is_promoted,
+    no_longer_kept,
+    no_version,
+    none_promoted,
+    other_commits,
+    other_plan,
+    this_process,
+    was_dropped,
+)
+from headwater.store.unfit import Unfit
+
+CHANGES_RETENTION = timedelta(days=7)
+NO_TTL = timedelta(0)
+STAGED_AT_ONCE = 2_000
+"""Rows in one command."""
+STAGE_SECONDS = 3_600
+"""How long a stage is kept that nobody came back to."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class RedisStore:
+    """A `Store` in Redis 7 or newer. `prefix` comes before the view's name in every key.
+
+    `ttl` is for the rows of the layout hash and the sets of the layout sorted set: how long after their last change
+    they are shown. `cluster`: the URL names a node of a cluster.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = "",
+        layout: Layout = Layout(),  # noqa: B008  # it is frozen
+        ttl: timedelta = NO_TTL,
+        cluster: bool = False,
+        changes_retention: timedelta = CHANGES_RETENTION,
+        now: Callable[[], datetime] = _wall_clock,
+    ) -> None:
+        kind = redis.RedisCluster if cluster else redis.Redis
+        retry = Retry(ExponentialBackoff(cap=1, base=0.05), 3)
+        self._client: Any = kind.from_url(url, decode_responses=True, socket_connect_timeout=10, retry=retry)
+        where = urlsplit(url)
+        self.place = f"{where.scheme}://{where.hostname or ''}{f':{where.port}' if where.port else ''}{where.path}"
+        self._prefix = prefix
+        self._layout = layout
+        self._ttl = ttl
+        self._retention = changes_retention
+        self._now = now
+
+    def open(self, target: Target, fingerprint: str) -> int:
+        """Take the next epoch of a version; create what is missing."""
+        self._layout.check(target)
+        described = self._describe(target, fingerprint)
+        at = str(self._now().astimezone(UTC).replace(tzinfo=None))
+        said = self._script("written", scripts.OPEN, target.view, target.version, described, this_process(), at)
+        if said[0] == "other":
+            known, before = self._read_description(target.view, target.version, said[1])
+            same = known == target and json.loads(said[1])["layout"] == json.loads(described)["layout"]
+            raise other_plan(self.place, target, fingerprint, before, same)
+        if said[0] == "altered":
+            raise altered(self.place, target.view, target.version)
+        return int(said[1])
+
+    def _describe(self, target: Target, fingerprint: str) -> str:
+        told = {
+            "fingerprint": fingerprint,
+            "columns": base64.b64encode(spell_columns(target.columns)).decode(),
+            "key": target.key,
+            "emit": target.emit.value,
+            "layout": [self._layout.kind, self._layout.score, *self._layout.group],
+        }
+        return json.dumps(told, sort_keys=True)
+
+    def _read_description(self, view: str, version: int, text: str) -> tuple[Target, str]:
+        told = json.loads(text)
+        columns = read_columns(base64.b64decode(told["columns"]))
+        return Target(view, version, columns, tuple(told["key"]), Emit(told["emit"])), told["fingerprint"]
+
+    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
+        """Write a batch: rows, position, ledger and changelog at once, or nothing."""
+        triples = triples_of(self._layout, target, batch)
+        said = self._staged_and_applied(target, epoch, batch, triples)
+        match said[0]:
+            case "applied" | "repeated":
+                return bool(said[0] == "applied")
+            case "fenced":
+                raise fenced(target, epoch, int(said[1]), said[2], said[3])
+            case "dropped":
+                raise was_dropped(target)
+            case "commits":
+                commits = tuple(json.loads(said[1]).items())
+                raise other_commits(target, batch, Position(batch.position.batch, commits, _EPOCH))
+            case "twice":
+                raise batch_refused(target, batch, f"A settled row comes a second time (key {said[1]}).")
+            case "lost":
+                cause = redis.ConnectionError("a part of the batch didn't arrive")
+                raise meaning(self.place, cause, "written") from cause
+        raise altered(self.place, target.view, target.version)
+
+    def _staged_and_applied(self, target: Target, epoch: int, batch: Batch, triples: list[Triple]) -> list[Any]:
+        keys, position = Keys(self._prefix, target.view), batch.position
+        stage = keys.of(target.version, f"stage:{epoch}")
+        arguments = (
+            target.version,
+            epoch,
+            position.batch,
+            json.dumps(dict(position.commits), sort_keys=True),
+            _microseconds(position.watermark),
+            _microseconds(self._now()),
+            _microseconds(self._now() - self._retention),
+            mode_of(target),
+            self._layout.kind,
+            int(self._ttl.total_seconds() * 1000),
+            3 * len(triples),
+            *(part for pair in batch.ledger.items() for part in pair),
+        )
+        with self._named("written"):
+            with self._client.pipeline(transaction=False) as pipeline:
+                pipeline.unlink(stage)
+                for at in range(0, len(triples), STAGED_AT_ONCE):
+                    pipeline.rpush(stage, *(part for triple in triples[at : at + STAGED_AT_ONCE] for part in triple))
+                pipeline.expire(stage, STAGE_SECONDS)
+                pipeline.execute()
+            said: list[Any] = self._client.eval(scripts.APPLY, 1, keys.tag, *arguments)
+        return said
+
+    def position(self, view: str, version: int) -> Position | None:
+        """How far a version has come."""
+        keys = Keys(self._prefix, view)
+        with self._named("read"):
+            newest = self._client.hget(keys.of(version, "state"), "newest")
+            told = None if newest is None else self._client.hget(keys.of(version, "batches"), newest)
+        if told is None:  # between the two the next batch may have come, and this one gone
+            return None if newest is None else self.position(view, version)
+        commits, watermark, *_ = json.loads(told)
+        return Position(int(newest), tuple(json.loads(commits).items()), _instant(watermark))
+
+    def ledger(self, view: str, version: int) -> dict[str, int]:
+        """The sums of all batches' counts."""
+        with self._named("read"):
+            found = self._client.hgetall(Keys(self._prefix, view).of(version, "ledger"))
+        return {name: int(found[name]) for name in sorted(found)}
+
+    def promote(self, view: str, version: int) -> None:
+        """Let the view's own name stand for this version, in one step."""
+        if self._script("written", scripts.PROMOTE, view, version)[0] == "unknown":
+            raise self._unknown(view, version)
+
+    def promoted(self, view: str) -> int | None:
+        """The version that the view's name stands for."""
+        with self._named("read"):
+            found = self._client.get(Keys(self._prefix, view).promoted)
+        return None if found is None else int(found)
+
+    def versions(self, view: str) -> tuple[Version, ...]:
+        """Every version that is there, in the order of their numbers."""
+        keys = Keys(self._prefix, view)
+        with self._named("read"):
+            known: Mapping[str, str] = self._client.hgetall(keys.versions)
+            epochs: Mapping[str, str] = self._client.hgetall(keys.epochs)
+        promoted, found = self.promoted(view), []
+        for number in sorted(map(int, known)):
+            target, fingerprint = self._read_description(view, number, known[str(number)])
+            position, epoch = self.position(view, number), int(epochs[str(number)])
+            found.append(Version(target, fingerprint, epoch, position, number == promoted))
+        return tuple(found)
+
+    def drop(self, view: str, version: int) -> None:
+        """Remove a version and all that belongs to it."""
+        if self._script("written", scripts.DROP, view, version, self._layout.kind)[0] == "promoted":
+            raise is_promoted(view, version)
+
+    def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
+        """Redis answers no SQL: `StatementRefused`."""
+        raise StatementRefused(
+            "the query can't be answered",
+            detail=f'The store "{self.place}" is Redis, which has no SQL.',
+            hint="Read the view's keys with a Redis client, or keep the view in a store that answers SQL.",
+            sql=sql,
+        )
+
+    def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
+        """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
+        number = self.promoted(view) if version is None else version
+        if number is None:
+            raise none_promoted(view)
+        keys = Keys(self._prefix, view)
+        with self._named("read"), self._client.pipeline(transaction=True) as pipeline:
+            pipeline.hget(keys.versions, str(number))
+            pipeline.hgetall(keys.of(number, "rows"))
+            described, found = pipeline.execute()
+        if described is None:
+            if version is None and self.promoted(view) != number:  # it was dropped after another one was promoted
+                return self.read(view, None, span)
+            raise self._unknown(view, number)
+        target, _ = self._read_description(view, number, described)
+        rows = self._decoded(target, [found[key] for key in (found if target.key else sorted(found, key=int))])
+        return rows if span is None else _within(rows, span)
+
+    def _decoded(self, target: Target, texts: list[str | None]) -> pa.Table:
+        try:
+            structs = read_rows(target, texts)
+        except Unfit as cause:
+            raise altered(self.place, target.view, target.version) from cause
+        return pa.Table.from_arrays(
+            [structs.field(place) for place in range(len(target.columns))], schema=target.schema
+        )
+
+    def index(self, view: str, version: int, column: str) -> None:  # noqa: ARG002  # the protocol's signature
+        """Nothing to do: Redis reads all rows of a version at once, and a span is taken from them."""
+        with self._named("read"):
+            there = self._client.hexists(Keys(self._prefix, view).versions, str(version))
+        if not there:
+            raise self._unknown(view, version)
+
+    def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
+        """What the batches after `since` changed."""
+        last = since.batch if isinstance(since, Position) else since
+        while True:
+            said = self._script("read", scripts.CHANGES, view, version, "" if last is None else last)
+            match said[0]:
+                case "unknown":
+                    raise self._unknown(view, version)
+                case "trimmed":
+                    raise no_longer_kept(view, last or 0, int(said[1]))
+                case "none":
+                    return
+            last = int(said[1])
+            yield self._changed(self._target(view, version), last, json.loads(said[2]), said[3])
+
+    def _target(self, view: str, version: int) -> Target:
+        with self._named("read"):
+            described = self._client.hget(Keys(self._prefix, view).versions, str(version))
+        if described is None:
+            raise self._unknown(view, version)
+        return self._read_description(view, version, described)[0]
+
+    def _changed(self, target: Target, batch: int, told: list[Any], texts: list[str]) -> pa.Table:
+        schema, count = changes_schema(target), len(texts) // 3
+        try:
+            before, after = (read_rows(target, [text or None for text in texts[side::3]]) for side in (1, 2))
+        except Unfit as cause:
+            raise altered(self.place, target.view, target.version) from cause
+        columns = [
+            pa.array(texts[::3], pa.string()),
+            before,
+            after,
+            pa.array([batch] * count, pa.int64()),
+            pa.array([list(json.loads(told[0]).items())] * count, schema.field("commit").type),
+            pa.array([_instant(told[2])] * count, INSTANT),
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def _script(self, what: str, script: str, view: str, *arguments: str | int) -> list[Any]:
+        with self._named(what):
+            said: list[Any] = self._client.eval(script, 1, Keys(self._prefix, view).tag, *arguments)
+        return said
+
+    def _unknown(self, view: str, version: int) -> Exception:
+        with self._named("read"):
+            known = self._client.hkeys(Keys(self._prefix, view).versions)
+        return no_version(view, version, sorted(map(int, known)))
+
+    @contextmanager
+    def _named(self, what: str) -> Iterator[None]:
+        """Turn a failure of Redis into an operator's error that names the place."""
+        try:
+            yield
+        except redis.RedisError as cause:
+            raise meaning(self.place, cause, what) from cause
+
+
+def _within(rows: pa.Table, span: Span) -> pa.Table:
+    column = rows[span.column]
+    chosen = pc.less_equal(column, pa.scalar(span.upto, INSTANT))
+    if span.after is not None:
+        chosen = pc.and_(chosen, pc.greater(column, pa.scalar(span.after, INSTANT)))
+    return rows.filter(chosen)
+
+
+def _microseconds(at: datetime) -> str:
+    """Since 1970, as text: a number of a script has no more than 15 digits."""
+    return str((at - _EPOCH) // timedelta(microseconds=1))
+
+
+def _instant(microseconds: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(microseconds))

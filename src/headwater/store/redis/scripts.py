@@ -1,0 +1,185 @@
+"""The steps that must be one: each is a script, which Redis runs from its start to its end without anything between.
+
+A script checks first and writes then, because Redis does not undo what a script has written before it fails. All of
+them take the view's tag as their only key; every other key starts with it. They answer with a list whose first element
+says what became of it.
+"""
+
+OPEN = """
+local tag, version, description, holder, at = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local known = redis.call('HGET', tag .. ':versions', version)
+if known and known ~= description then return {'other', known} end
+local v = tag .. ':v' .. version
+if known then
+  local rows = tonumber(redis.call('HGET', v .. ':state', 'rows') or '-1')
+  if rows ~= redis.call('HLEN', v .. ':rows') then return {'altered'} end
+else
+  redis.call('HSET', tag .. ':versions', version, description)
+  redis.call('HSET', v .. ':state', 'rows', 0, 'sequence', 0, 'trimmed', -1)
+end
+local epoch = redis.call('HINCRBY', tag .. ':epochs', version, 1)
+redis.call('HSET', tag .. ':epochs', version .. ':holder', holder, version .. ':at', at)
+return {'opened', epoch}
+"""
+"""Take the next epoch of a version, and create it if it isn't there."""
+
+APPLY = """
+local tag, version, epoch, batch, commits, watermark = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local at, keep_after, mode, layout, ttl = ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9], tonumber(ARGV[10])
+local v = tag .. ':v' .. version
+local rows, state, stage, changes = v .. ':rows', v .. ':state', v .. ':stage:' .. epoch, v .. ':changes:' .. batch
+local STEP = 3000
+
+local newest_epoch = redis.call('HGET', tag .. ':epochs', version) or '0'
+if newest_epoch ~= epoch then
+  redis.call('UNLINK', stage)
+  local told = redis.call('HMGET', tag .. ':epochs', version .. ':holder', version .. ':at')
+  return {'fenced', newest_epoch, told[1] or '', told[2] or ''}
+end
+if redis.call('HEXISTS', tag .. ':versions', version) == 0 then return {'dropped'} end
+local newest = redis.call('HGET', state, 'newest')
+if newest and tonumber(newest) >= tonumber(batch) then
+  redis.call('UNLINK', stage)
+  local known = redis.call('HGET', v .. ':batches', batch)
+  if known and cjson.decode(known)[1] ~= commits then return {'commits', cjson.decode(known)[1]} end
+  return {'repeated'}
+end
+if tonumber(redis.call('HGET', state, 'rows') or '-1') ~= redis.call('HLEN', rows) then return {'altered'} end
+local size = redis.call('LLEN', stage)
+if size ~= tonumber(ARGV[11]) then return {'lost'} end
+
+if mode == 'final' then
+  local seen = {}
+  for first = 0, size - 1, STEP do
+    local part = redis.call('LRANGE', stage, first, first + STEP - 1)
+    for i = 1, #part, 3 do
+      if seen[part[i]] or redis.call('HEXISTS', rows, part[i]) == 1 then
+        redis.call('UNLINK', stage)
+        return {'twice', part[i]}
+      end
+      seen[part[i]] = true
+    end
+  end
+end
+
+local function show(key, row, extra)
+  if layout == 'hash' then
+    local name = v .. ':row:' .. key
+    redis.call('UNLINK', name)
+    if row then
+      redis.call('HSET', name, unpack(cjson.decode(extra)))
+      if ttl > 0 then redis.call('PEXPIRE', name, ttl) end
+    end
+  elseif layout == 'sorted set' then
+    local told = cjson.decode(extra)
+    local name = v .. ':top:' .. told[1]
+    if row and told[3] ~= '' then
+      redis.call('ZADD', name, told[3], told[2])
+      redis.call('SADD', v .. ':groups', told[1])
+      if ttl > 0 then redis.call('PEXPIRE', name, ttl) end
+    else
+      redis.call('ZREM', name, told[2])
+    end
+  end
+end
+
+local changed, count = 0, redis.call('HLEN', rows)
+local sequence = tonumber(redis.call('HGET', state, 'sequence'))
+local function log(op, key, before, after)
+  changed = changed + 1
+  redis.call('RPUSH', changes, op, before or '', after or '')
+  if layout == 'stream' then
+    redis.call('XADD', v .. ':stream', '*', 'op', op, 'key', key, 'before', before or '', 'after', after or '',
+      'batch', batch, 'commit', commits)
+  end
+end
+
+for first = 0, size - 1, STEP do
+  local part = redis.call('LRANGE', stage, first, first + STEP - 1)
+  for i = 1, #part, 3 do
+    local key, row, extra = part[i], part[i + 1], part[i + 2]
+    if mode == 'added' then
+      sequence = sequence + 1
+      key = string.format('%d', sequence)
+    end
+    local before = redis.call('HGET', rows, key)
+    if row == '' then
+      if before then
+        redis.call('HDEL', rows, key)
+        count = count - 1
+        log('delete', key, before, nil)
+        show(key, nil, extra)
+      end
+    elseif before ~= row then
+      redis.call('HSET', rows, key, row)
+      if before then log('update', key, before, row) else
+        count = count + 1
+        log('insert', key, nil, row)
+      end
+      show(key, row, extra)
+    end
+  end
+end
+
+redis.call('UNLINK', stage)
+redis.call('HSET', state, 'newest', batch, 'rows', count, 'sequence', string.format('%d', sequence))
+redis.call('HSET', v .. ':batches', batch, cjson.encode({commits, watermark, at, changed}))
+redis.call('ZADD', v .. ':log', batch, batch)
+if changed > 0 then redis.call('ZADD', v .. ':changed', batch, batch) end
+for i = 12, #ARGV, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
+
+while true do
+  local oldest = redis.call('ZRANGE', v .. ':log', 0, 0)[1]
+  if oldest == batch then break end
+  local told = cjson.decode(redis.call('HGET', v .. ':batches', oldest))
+  if tonumber(told[3]) >= keep_after then break end
+  redis.call('ZREM', v .. ':log', oldest)
+  redis.call('HDEL', v .. ':batches', oldest)
+  redis.call('ZREM', v .. ':changed', oldest)
+  redis.call('UNLINK', v .. ':changes:' .. oldest)
+  if told[4] > 0 then redis.call('HSET', state, 'trimmed', oldest) end
+end
+if layout == 'stream' and keep_after > 0 then
+  redis.call('XTRIM', v .. ':stream', 'MINID', '~', string.format('%d', keep_after / 1000))
+end
+return {'applied', changed}
+"""
+"""Write a batch that was put on the stage: triples of key, row (nothing: a delete) and what the layout needs beside."""
+
+PROMOTE = """
+local tag, version = KEYS[1], ARGV[1]
+if redis.call('HEXISTS', tag .. ':versions', version) == 0 then return {'unknown'} end
+redis.call('SET', tag .. ':promoted', version)
+return {'promoted'}
+"""
+
+DROP = """
+local tag, version = KEYS[1], ARGV[1]
+if redis.call('HEXISTS', tag .. ':versions', version) == 0 then return {'unknown'} end
+if redis.call('GET', tag .. ':promoted') == version then return {'promoted'} end
+local v = tag .. ':v' .. version
+for _, batch in ipairs(redis.call('ZRANGE', v .. ':log', 0, -1)) do redis.call('UNLINK', v .. ':changes:' .. batch) end
+for _, group in ipairs(redis.call('SMEMBERS', v .. ':groups')) do redis.call('UNLINK', v .. ':top:' .. group) end
+if ARGV[2] == 'hash' then
+  for _, key in ipairs(redis.call('HKEYS', v .. ':rows')) do redis.call('UNLINK', v .. ':row:' .. key) end
+end
+for _, name in ipairs({'rows', 'state', 'ledger', 'batches', 'log', 'changed', 'groups', 'stream'}) do
+  redis.call('UNLINK', v .. ':' .. name)
+end
+redis.call('HDEL', tag .. ':versions', version)
+return {'dropped'}
+"""
+"""Remove a version. Its epoch stays: who held it stays fenced."""
+
+CHANGES = """
+local v, since = KEYS[1] .. ':v' .. ARGV[1], ARGV[2]
+if redis.call('HEXISTS', KEYS[1] .. ':versions', ARGV[1]) == 0 then return {'unknown'} end
+local trimmed = tonumber(redis.call('HGET', v .. ':state', 'trimmed') or '-1')
+if since ~= '' and trimmed > tonumber(since) then return {'trimmed', trimmed} end
+local after = since == '' and '-inf' or '(' .. since
+local batch = redis.call('ZRANGEBYSCORE', v .. ':changed', after, '+inf', 'LIMIT', 0, 1)[1]
+if not batch then return {'none'} end
+return {'changed', batch, redis.call('HGET', v .. ':batches', batch),
+  redis.call('LRANGE', v .. ':changes:' .. batch, 0, -1)}
+"""
+"""The first batch after one that changed something."""
