@@ -17,7 +17,15 @@ import pyarrow as pa
 
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
-from headwater.errors import CheckFailed, Origin, StrictLoadRefused, SyntaxRefused, UnknownTopic, UnsortedLoad
+from headwater.errors import (
+    CheckFailed,
+    HeadwaterError,
+    Origin,
+    StrictLoadRefused,
+    SyntaxRefused,
+    UnknownTopic,
+    UnsortedLoad,
+)
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.dead import dead_topic
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
@@ -27,7 +35,7 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
-from headwater.operate.intake import drain, open_intake
+from headwater.operate.intake import drain, open_intake, taking_in
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
@@ -42,6 +50,7 @@ Since = int | datetime | timedelta | None
 UNSORTED_SHARE = 0.1
 """A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
 UNSORTED_ROWS = 100
+STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
 DERIVED = "derived"
 """The folder of derived topics."""
@@ -353,19 +362,16 @@ class Project:
         options: Mapping[str, str] | None = None,
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
+        failed: Callable[[HeadwaterError], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> list[CaughtUp]:
-        """Keep views, by default all, at the head of their topics until `stop` is set; silent topics are ticked.
+        """Take events in where topics declare it, and keep views, by default all, at the head, until `stop` is set.
 
-        A view that fails for good ends alone, and `ended` is told; one that may succeed later is tried again. A batch
-        that is being written when the end comes is finished. `progress` and `ended` are called from several threads.
+        A view that fails for good ends alone, and `ended` is told; an intake likewise, and `failed` is told. What may
+        succeed later is tried again. A batch that is being written when the end comes is finished. Silent topics are
+        ticked. `progress`, `ended` and `failed` are called from several threads.
         """
-        opened, plan, over = self._opened_views(), self.plan(), threading.Event()
-
-        def wait_for_stop() -> None:
-            while not over.wait(0.05):
-                if stop is not None and stop.is_set():
-                    opened.stop()
+        opened, wanted = self._opened_views(), stop or threading.Event()
 
         def report(reading: Reading) -> None:
             self._gauge.take(reading)
@@ -375,15 +381,16 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
-        topics = [self._topic_log(name) for name in plan.topics]
-        waiting = threading.Thread(target=wait_for_stop, name="headwater-stop", daemon=True)
-        with Ticker(topics, self._maintainer.after):
-            waiting.start()
-            try:
-                return opened.keep_up(views or None, options, report, end)
-            finally:
-                over.set()
-                waiting.join()
+        topics = [self._topic_log(name) for name in self.plan().topics]
+        with (
+            Ticker(topics, self._maintainer.after),
+            taking_in(self.intakes(), failed) as takes_in,
+            _once_set(wanted, opened.stop),
+        ):
+            done = opened.keep_up(views or None, options, report, end)
+            while takes_in() and not wanted.wait(STOP_POLL.total_seconds()):
+                pass  # every view has ended, and the log goes on
+        return done
 
     def status(self) -> Status:
         """How topics and views are: heads, watermarks, lag, ledgers, and the figures of what runs in this process."""
@@ -592,6 +599,25 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
         shutil.copyfileobj(load.file, spooled)
         spooled.seek(0)
         yield replace(load, file=spooled)
+
+
+@contextmanager
+def _once_set(wanted: threading.Event, do: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile, do something once an event is set; until it has had an effect."""
+    over = threading.Event()
+
+    def wait() -> None:
+        while not over.wait(STOP_POLL.total_seconds()):
+            if wanted.is_set():
+                do()
+
+    waiting = threading.Thread(target=wait, name="headwater-stop", daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        over.set()
+        waiting.join()
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:

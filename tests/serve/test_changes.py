@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from headwater.serve.feed import WAITING, Feed
+from headwater.serve.message import Delivery, Since
 from tests.serve.conftest import Bank, serve
 
 Found = tuple[str, str | None, Any]
@@ -133,3 +136,23 @@ def test_subscriptions_end_with_the_server(tmp_path: Path) -> None:
         assert list(found) == [], "the stream ends as streams do, so that the client comes back by itself"
         ending.join(20)
         assert not ending.is_alive()
+
+
+def test_a_subscriber_that_does_not_read_is_let_go_and_told_so(bank: Bank) -> None:
+    bank.write([("c1", "1.00", 1)])
+
+    async def neglect() -> tuple[int, list[object]]:
+        feed = Feed(bank.project, "spend")
+        (neglected, _), (read, _) = await feed.open(), await feed.open()
+        received: list[object] = []
+        for number in range(2 * WAITING):
+            feed._give(Delivery.of_changes(Since(1, number), [{"op": "insert"}]))
+            received.append(read.get_nowait())
+        feed.close(read)
+        held = [neglected.get_nowait() for _ in range(neglected.qsize())]
+        assert held[-1] == "slow"
+        return len(held), received
+
+    held, received = asyncio.run(neglect())
+    assert held == WAITING + 1, "no more than that is kept for it"
+    assert len(received) == 2 * WAITING, "and the others don't notice"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,6 +59,33 @@ def run_intakes(intakes: Sequence[KafkaIntake], halt: Halt) -> list[HeadwaterErr
     """Let each take in whatever comes until the halt is wanted; returns the errors of those that stopped before."""
     done = side_by_side([_attempting(partial(one.run, halt)) for one in intakes], len(intakes) or 1, halt)
     return [found for found in done if isinstance(found, HeadwaterError)]
+
+
+@contextmanager
+def taking_in(
+    intakes: Sequence[KafkaIntake], failed: Callable[[HeadwaterError], object]
+) -> Iterator[Callable[[], bool]]:
+    """Let each take in whatever comes, meanwhile, in a thread of its own; `failed` is told of one that stops.
+
+    What is given tells whether any still does.
+    """
+    halt = Halt()
+
+    def take(intake: KafkaIntake) -> None:
+        try:
+            intake.run(halt)
+        except HeadwaterError as error:
+            failed(error)
+
+    threads = [threading.Thread(target=take, args=(one,), name="headwater-intake", daemon=True) for one in intakes]
+    for thread in threads:
+        thread.start()
+    try:
+        yield lambda: any(thread.is_alive() for thread in threads)
+    finally:
+        halt.now()
+        for thread in threads:
+            thread.join()
 
 
 def _attempting(task: Callable[[], T]) -> Callable[[], T | HeadwaterError]:

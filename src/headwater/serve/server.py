@@ -13,7 +13,8 @@ import uvicorn
 from headwater.config import ServeSettings
 from headwater.errors import OperatorError
 from headwater.project import Project
-from headwater.serve.app import LOOPBACK, create_app
+from headwater.serve.app import create_app
+from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
 
 _START = 30.0

@@ -351,3 +351,20 @@ def test_a_message_of_five_megabytes_is_a_dead_letter_and_the_others_go_on(shop:
     payments.send([event(0), b'{"id": "' + b"x" * 5_000_000 + b'"}', event(1)])
     assert take_in(payments) == (2, 1)
     assert letters(payments) == [(f"{payments.topic}[0]:1", "event-too-large")]
+
+
+def test_a_project_that_runs_takes_in_what_comes_until_it_is_stopped(shop: Make) -> None:
+    payments, stop = shop(), threading.Event()
+    with payments.open() as project:
+        running = threading.Thread(target=project.run, kwargs={"stop": stop})
+        running.start()
+        for number in range(3):
+            payments.send([event(number)])
+            deadline = time.monotonic() + 60
+            while project.head("payments") < 0 or project.read("payments").num_rows <= number:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        stop.set()
+        running.join(60)
+        assert not running.is_alive()
+    assert ids(payments) == ["p0", "p1", "p2"]
