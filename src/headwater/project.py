@@ -27,7 +27,7 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
-from headwater.operate.intake import drain, open_intake
+from headwater.operate.intake import Taking, drain, open_intake
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
@@ -355,6 +355,7 @@ class Project:
     ) -> list[CaughtUp]:
         """Keep views, by default all, at the head of their topics until `stop` is set; silent topics are ticked.
 
+        Topics that declare an intake are taken in meanwhile; an intake that fails for good ends alone, and is logged.
         A view that fails for good ends alone, and `ended` is told; one that may succeed later is tried again. A batch
         that is being written when the end comes is finished. `progress` and `ended` are called from several threads.
         """
@@ -373,12 +374,16 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
-        topics = [self._topic_log(name) for name in plan.topics]
+        intakes = self.intakes()
+        topics = [self._topic_log(name) for name, topic in plan.topics.items() if topic.intake is None]
         waiting = threading.Thread(target=wait_for_stop, name="headwater-stop", daemon=True)
-        with Ticker(topics, self._maintainer.after):
+        with Ticker(topics, self._maintainer.after), Taking(intakes):
             waiting.start()
             try:
-                return opened.keep_up(views or None, options, report, end)
+                done = opened.keep_up(views or None, options, report, end)
+                if intakes and not done and stop is not None:
+                    stop.wait()  # there are no views to wait for
+                return done
             finally:
                 over.set()
                 waiting.join()

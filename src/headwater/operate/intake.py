@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from headwater.intake.kafka import KafkaIntake, Taken
 
 T = TypeVar("T")
+_logger = logging.getLogger("headwater.run")
 
 
 def open_intake(
@@ -57,6 +60,32 @@ def run_intakes(intakes: Sequence[KafkaIntake], halt: Halt) -> list[HeadwaterErr
     """Let each take in whatever comes until the halt is wanted; returns the errors of those that stopped before."""
     done = side_by_side([_attempting(partial(one.run, halt)) for one in intakes], len(intakes) or 1, halt)
     return [found for found in done if isinstance(found, HeadwaterError)]
+
+
+class Taking:
+    """Runs intakes in threads of their own for as long as the block lasts; one that fails for good is logged."""
+
+    def __init__(self, intakes: Sequence[KafkaIntake]) -> None:
+        self._halt = Halt()
+        self._threads = [
+            threading.Thread(target=self._take_in, args=(one,), name="headwater-intake") for one in intakes
+        ]
+
+    def __enter__(self) -> Taking:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._halt.now()
+        for thread in self._threads:
+            thread.join()
+
+    def _take_in(self, intake: KafkaIntake) -> None:
+        try:
+            intake.run(self._halt)
+        except HeadwaterError as failed:
+            _logger.error("an intake has stopped: %s", failed)
 
 
 def _attempting(task: Callable[[], T]) -> Callable[[], T | HeadwaterError]:

@@ -219,6 +219,19 @@ def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
         assert not thread.is_alive()
 
 
+def test_a_project_that_runs_takes_in_its_topics(shop: Make) -> None:
+    payments = shop()
+    with payments.open() as project:
+        stop = threading.Event()
+        thread = threading.Thread(target=project.run, kwargs={"stop": stop})
+        thread.start()
+        payments.send([event(0)])
+        wait_for(lambda: project.read("payments").num_rows == 1)
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
     while not condition():
