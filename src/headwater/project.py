@@ -28,6 +28,7 @@ from headwater.errors import (
 )
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.dead import dead_topic
+from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
@@ -325,9 +326,23 @@ class Project:
         return reading.follow(log, self._first(log, since), columns, stop=stop)
 
     def dead(self, topic: str, *, since: Since = None) -> pa.Table:
-        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived."""
+        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived.
+
+        Those that a redrive has brought back are not among them.
+        """
         log = self._dead_log(topic)
-        return reading.read(log, self._first(log, since))
+        return open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+
+    def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
+        """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
+
+        `error` chooses those of one class, such as `wrong-type`. Each row has the source and the event time of its
+        letter, and the watermark as it stands: what is late by now is late.
+        """
+        log, dead = self._topic_log(topic), self._dead_log(topic)
+        done = redrive(log, dead, self._decoder(topic), first=self._first(dead, since), error=error)
+        self._maintainer.after(log, log.head)
+        return done
 
     def reader(
         self, topic: str, name: str, *, delivery: Delivery = "at-least-once", member: int = 0, members: int = 1
@@ -381,7 +396,7 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
-        topics = [self._topic_log(name) for name in self.plan().topics]
+        topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             Ticker(topics, self._maintainer.after),
             taking_in(self.intakes(), failed) as takes_in,
@@ -459,7 +474,7 @@ class Project:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
         topics = [name for name in found.commits if name in self.plan().topics]
-        return replace(found, dead=sum(reading.count_rows(self._dead_log(name)) for name in topics))
+        return replace(found, dead=sum(count_open(self._topic_log(name), self._dead_log(name)) for name in topics))
 
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""

@@ -310,6 +310,23 @@ def dead(
 
 
 @command
+def redrive(
+    topic: TopicName,
+    since: Annotated[str | None, typer.Option(help="A commit of dead letters, an instant, or how long ago.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Those of one class of error, such as wrong-type.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Decode dead letters again with today's declaration, and append what can be read now, each once."""
+    with hw.open(project) as opened:
+        done = opened.redrive(topic, since=parse_since(since), error=reason)
+    if json_:
+        print_json(asdict(done))
+    else:
+        console.print(f"[green]{topic}[/]: {done.rows:,} came back, {done.dead:,} still dead")
+
+
+@command
 def catch_up(
     views: Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")] = None,
     max_rows: Annotated[int | None, typer.Option(min=1, help="About how many rows in a micro-batch.")] = None,

@@ -77,9 +77,8 @@ class TopicLog:
     def position(self, producer: str) -> int | None:
         """Up to where the log has taken in what a producer sends; None if it has nothing of it."""
         with self._group.turn:
-            self._prepare()
             self._journal.refresh()
-            return self._journal.producers.position(producer)
+            return self._journal.producers.position(producer) if self._journal.head >= 0 else None
 
     def snapshot(self) -> Snapshot:
         """The data files as of now."""

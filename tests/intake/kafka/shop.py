@@ -62,8 +62,11 @@ class Shop:
 
     def send(self, values: Iterable[bytes | None], partition: int = 0, **message: Any) -> None:
         """Messages to a partition, acknowledged."""
+        refused: list[object] = []
         producer = Producer({"bootstrap.servers": self.brokers, "message.max.bytes": 20_000_000})
         for value in values:
-            producer.produce(self.topic, value, partition=partition, **message)
+            producer.produce(
+                self.topic, value, partition=partition, on_delivery=lambda e, _: e and refused.append(e), **message
+            )
             producer.poll(0)
-        assert producer.flush(30) == 0
+        assert (producer.flush(30), refused) == (0, [])

@@ -104,6 +104,23 @@ def test_key_time_and_headers_of_a_message_are_columns_if_they_are_declared(shop
     assert second["at"] - first["at"] == timedelta(milliseconds=1)
 
 
+def test_a_dead_letter_keeps_what_came_beside_its_value_so_that_it_can_come_back(shop: Make) -> None:
+    declared = """CREATE STREAM payments (id STRING, card STRING, raw MAP<STRING, BINARY>, at TIMESTAMP,
+        WATERMARK FOR at AS at)"""
+    options = "message_key = 'card', message_headers = 'raw', message_time = 'at', max_ahead = '1 minute'"
+    payments = shop(declared=declared, options=options)
+    soon = datetime.now(UTC) + timedelta(minutes=30)
+    payments.send([b'{"id": "p0"}'], key=b"c-1", headers={"trace": b"1"}, timestamp=int(soon.timestamp() * 1000))
+    assert take_in(payments) == (0, 1)
+    payments.declare(declared, options.replace("1 minute", "none"))
+    with payments.open() as project:
+        assert project.redrive("payments").rows == 1
+        (row,) = project.read("payments").to_pylist()
+    assert (row["id"], row["card"], row["raw"]) == ("p0", "c-1", [("trace", b"1")])
+    assert abs(row["at"] - soon) < timedelta(milliseconds=1)
+    assert row["_source"] == f"{payments.topic}[0]"
+
+
 def test_a_message_without_a_value_deletes_its_key_from_a_table(shop: Make) -> None:
     prices = shop(declared="CREATE TABLE payments (id STRING PRIMARY KEY, amount INT)")
     prices.send([b'{"id": "7", "amount": 1}'], key=b"7")
@@ -215,6 +232,19 @@ def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
         # nothing more comes: each partition is at its end, so the watermark goes on
         wait_for(lambda: project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
         halt.now()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_project_that_runs_takes_in_its_topics(shop: Make) -> None:
+    payments = shop()
+    with payments.open() as project:
+        stop = threading.Event()
+        thread = threading.Thread(target=project.run, kwargs={"stop": stop})
+        thread.start()
+        payments.send([event(0)])
+        wait_for(lambda: project.read("payments").num_rows == 1)
+        stop.set()
         thread.join(30)
         assert not thread.is_alive()
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
+from headwater.intake.dead import ENVELOPE
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Messages
 from headwater.model import INSTANT, Column, Kafka, Table, Topic
@@ -64,6 +65,18 @@ def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Message
         values = [_deletion(topic, found[at]) if value is None else value for at, value in enumerate(values)]
     beside = {name: _beside(topic.column(name), kafka, found) for name in _named(kafka)}
     return Messages(pa.array(values, pa.binary()), cast(list[int], list(map(Message.offset, found))), beside)
+
+
+def with_envelopes(letters: pa.Table, found: Sequence[Message]) -> pa.Table:
+    """Dead letters with the keys, times and headers of the messages that they are."""
+    if not letters.num_rows:
+        return letters
+    by_offset = {str(message.offset()): message for message in found}
+    mine = [by_offset[position.rpartition(":")[2]] for position in letters["position"].to_pylist()]
+    envelopes = ([message.key() for message in mine], [_sent(one) for one in mine], [_headers(one) for one in mine])
+    for field, values in zip(ENVELOPE, envelopes, strict=True):
+        letters = letters.set_column(letters.schema.get_field_index(field.name), field, pa.array(values, field.type))
+    return letters
 
 
 def _named(kafka: Kafka) -> Iterator[str]:

@@ -22,7 +22,7 @@ from confluent_kafka import KafkaError, Message
 from headwater.errors import HeadwaterError, SourceUnavailable
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.kafka.client import Client, Described
-from headwater.intake.kafka.gather import Gathered, messages_of, place_of
+from headwater.intake.kafka.gather import Gathered, messages_of, place_of, with_envelopes
 from headwater.intake.kafka.positions import Positions
 from headwater.log import TopicLog
 from headwater.model import Kafka
@@ -275,7 +275,8 @@ class _Session:
         if buried:
             found = [message for message in found if message.offset() not in buried]
         messages = messages_of(self._log.topic, self._kafka, found)
-        return self._decoder.decode(messages, source=source, where=source, arrived_at=arrived_at)
+        decoded = self._decoder.decode(messages, source=source, where=source, arrived_at=arrived_at)
+        return replace(decoded, dead=with_envelopes(decoded.dead, found))
 
     def _sources(self, parts: Mapping[int, pa.Table]) -> pa.Array:
         named = [pa.repeat(pa.scalar(self._positions.source(at)), part.num_rows) for at, part in parts.items()]
