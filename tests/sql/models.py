@@ -82,7 +82,8 @@ def topics(draw: st.DrawFn) -> model.Stream | model.Table:
             for column in found
         )
         return model.Table(columns=found, primary_key=key, **shared)
-    return model.Stream(columns=found, key=draw(any_names), unique=draw(any_names | st.just(model.CONTENT)), **shared)
+    unique, within = draw(any_names | st.just(model.CONTENT)), draw(st.none() | LENGTHS)
+    return model.Stream(columns=found, key=draw(any_names), unique=unique, within=within, **shared)
 
 
 def intakes() -> st.SearchStrategy[model.Kafka]:

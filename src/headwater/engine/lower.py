@@ -26,6 +26,7 @@ from headwater.engine.expand import expanded
 from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
+from headwater.engine.once import winners
 from headwater.engine.over import ahead, ranked, values_of
 from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
@@ -101,6 +102,8 @@ class Lowering:
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
     Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes.
 
+    Where a scan gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
+
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled.
     """
@@ -113,6 +116,7 @@ class Lowering:
     tally: Tally | None = None
     bare: bool = False
     turned_away: bool = False
+    taken: Callable[[Scan], DataFrame] | None = None
     retention: timedelta | None = None
     settled_at: datetime | None = None
     needed: Needed | None = None
@@ -174,12 +178,23 @@ class Lowering:
 
     def _scan(self, stage: Scan) -> Rows:
         frame = self.scan(stage)
+        if stage.within is not None:
+            return self._once(Rows(frame) if self.tally is None else self.tally.enter(frame), stage, stage.within)
         if self.tally is None:
             return Rows(frame)
         if self.bare:
             return self.tally.follow(frame)
         rows = self.tally.enter(frame)
         return rows.then(events(rows.frame)) if self.live else rows
+
+    def _once(self, rows: Rows, stage: Scan, within: timedelta) -> Rows:
+        """The rows of a topic that are taken of those with one id, which is asked of the whole of it."""
+        decidable = in_time(F.col(TIME), within)
+        late = rows.frame.where(~decidable)
+        self._set_aside(stage, late.withColumn(END, later(F.col(TIME), within - self.grace)))
+        rows = self._count(rows.then(rows.frame.where(decidable)), "late")
+        taken = winners(self.scan(stage), within) if self.taken is None else self.taken(stage)
+        return self._count(rows.then(rows.frame.join(taken, [COMMIT, ROW], "left_semi").drop(ID)), "duplicates")
 
     def _filter(self, stage: Filter) -> Rows:
         """Drop rows; behind an aggregate they are not dropped but marked, so that the store can delete them.

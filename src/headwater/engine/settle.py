@@ -36,9 +36,11 @@ from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
+from headwater.engine.once import KeptWinners
 from headwater.engine.panes import Needed
 from headwater.engine.scan import batch_scan, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
+from headwater.engine.stamp import NEW
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
@@ -103,7 +105,7 @@ class SettleView:
                 ends = {name: offset["commit"] for name, offset in upto.items()}
                 if at is not None and ends == dict(at.commits):
                     return at
-                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES:
+                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
                     open_part = self._open_part(spark, at)
                 at, open_part = self._step(spark, at, ends, open_part)
         except (PySparkException, Py4JError) as cause:
@@ -120,7 +122,7 @@ class SettleView:
             still_open = self._early(spark, begin, upto, before)
         shown = pa.concat_tables([found.select(schema.names).cast(schema) for found in (settled, still_open)])
         check_key(self.planned, shown)
-        if self.planned.emit is Emit.CHANGES:
+        if self.planned.emit is Emit.CHANGES and self.key:
             known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
             upserts, deletes = difference(known, shown, self.key)
             self._keep(number, still_open)
@@ -186,11 +188,14 @@ class SettleView:
         rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
+        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        if FINAL not in rows.columns:  # computed from one row, it is final when it comes
+            final = F.lit(self._settled_at(upto)).alias(FINAL)
+            return rows.where(F.col(NEW)).select(*shown, final, F.lit(False).alias(_OPEN))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
         if until is not None:
             rows = rows.where(F.col(FINAL) <= F.lit(until))
-        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
         return rows.select(*shown, FINAL, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
 
     def _lowering(
@@ -216,7 +221,24 @@ class SettleView:
             return slice_scan(spark, log, stage, pace, after, last, since)
 
         lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        if self.planned.execution.kind == "settle":
+            lowering = replace(lowering, taken=lambda stage: self._taken(spark, stage, begin, upto))
         return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+
+    def _taken(self, spark: SparkSession, stage: Scan, begin: Settled | None, upto: Mapping[str, int]) -> DataFrame:
+        """The rows of a topic that are taken once, as far back as a slice reaches."""
+        assert stage.within is not None
+        kept = KeptWinners(stage.relation, stage.within, self.folder)
+        after, last = begin.commits[stage.relation] if begin else 0, upto[stage.relation]
+        found = kept.read(last)
+        if found is None:
+            before = kept.read(after)
+            first = 0 if before is None else after + 1
+            rows = batch_scan(spark, self.logs[stage.relation], stage, pace_of(self.planned), first, last)
+            found = kept.found(spark, before, rows)
+            reach = max(self.planned.horizon or timedelta(), stage.within)
+            kept.write(last, found, _before(self._settled_at(upto), reach, self.planned.view.every), but=after)
+        return given(spark, found)
 
     def _settled_at(self, upto: Mapping[str, int]) -> datetime:
         """What is final once these commits are read."""

@@ -82,7 +82,7 @@ def _not_live(view: model.View, root: Stage) -> str | None:
 
 
 def _not_settled(view: model.View, root: Stage) -> str | None:
-    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()) and _not_live(view, root) is None:
         return "every row is computed from one row, so that there is nothing to wait for"
     if _not_live(view, root) is None and _gives_pairs(root):
         return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
@@ -180,6 +180,8 @@ def _obstacles(root: Stage) -> Iterator[str]:
 
 def _obstacle(stage: Stage) -> str | None:
     match stage:
+        case Scan() if stage.within is not None:
+            return "which of the events with one id is taken is decided over the log"
         case Apply():
             return "a Python function of DataFrames is run on slices of the log"
         case Over():

@@ -160,6 +160,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
     "stream": (
         OptionKind("key", "columns", read_names, "whom an event is about"),
         OptionKind("unique", "columns or '*'", read_identity, "what identifies an event; '*' is its whole content"),
+        OptionKind(
+            "within",
+            "duration",
+            read_duration,
+            "for how long after an event another one with the same unique columns is a copy of it",
+            "an event and its copies have the same event time",
+        ),
         _IDLE,
         _MAX_AHEAD,
         *INTAKE,

@@ -74,6 +74,7 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
     options = {}
     if isinstance(topic, model.Stream):
         options = {"key": _listed(topic.key), "unique": "*" if topic.unique == model.CONTENT else _listed(topic.unique)}
+        options["within"] = model.spell_duration(topic.within) if topic.within is not None else ""
     if topic.idle is not None:
         options["idle"] = model.spell_duration(topic.idle)
     if topic.max_ahead != model.Topic.max_ahead:
