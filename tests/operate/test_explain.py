@@ -68,6 +68,14 @@ def test_the_state_that_operators_keep_has_an_end(query: str, kept: list[str]) -
     assert [str(found) for found in kept_by(view(query, "WITH (grace = '2 minutes')"))] == kept
 
 
+def test_groups_without_an_end_keep_nothing_and_say_for_how_long_a_row_counts() -> None:
+    found = view("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '7 days')")
+    assert [str(kept) for kept in kept_by(found)] == [
+        "settle: its position in the store; each step reads the log again, 1 week back",
+        "groups without an end: nothing; rows count in them, until their time + 1 week",
+    ]
+
+
 SQL = """
 CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10, 2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH (unique = 'id');
