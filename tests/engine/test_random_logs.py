@@ -76,7 +76,7 @@ VIEWS = {
 }
 OPTIONS = dict.fromkeys(("per_key", "board", "newest"), ", retention = '15 seconds'")
 READS = dict.fromkeys(("missed", "missed_per_window"), "tumbling")
-FINAL = ("hopping", "by_growing_panes", "tumbling_once", "pairs_in_windows")
+FINAL = ("hopping", "by_panes", "by_growing_panes", "tumbling_once", "pairs_in_windows")
 CASES = 4
 """How many views share a log."""
 

@@ -10,8 +10,10 @@ from headwater.plan.stages import Aggregate, Assign
 from tests.plan.planning import view
 
 HOP = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)"
-FEW = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '2' SECOND, INTERVAL '10' SECOND)"
+FEW = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '2' SECOND, INTERVAL '8' SECOND)"
 DAY = "CUMULATE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' DAY)"
+
+FINAL, SETTLED = "WITH (emit = 'final')", "WITH (execution = 'settle')"
 
 
 def grouped(values: str, source: str = HOP, keys: str = "customer, window_start, window_end", more: str = "") -> str:
@@ -35,7 +37,7 @@ def by_panes_of(query: str) -> Aggregate | None:
     ],
 )
 def test_aggregates_that_can_be_merged_are_computed_by_panes(values: str) -> None:
-    planned = view(grouped(values))
+    planned = view(grouped(values), FINAL)
     assert pane_aggregate(planned.root) is not None
     assert planned.execution.kind == "settle"
 
@@ -52,13 +54,18 @@ def test_aggregates_that_can_be_merged_are_computed_by_panes(values: str) -> Non
     ],
 )
 def test_one_aggregate_that_can_not_be_merged_keeps_the_rows_of_windows(values: str) -> None:
-    planned = view(grouped(values))
+    planned = view(grouped(values), FINAL)
     assert by_panes_of(grouped(values)) is None
     assert planned.execution.kind == "live"
 
 
 def test_windows_that_overlap_a_few_times_are_kept_live() -> None:
-    assert view(grouped("count(*) AS n", FEW)).execution.kind == "live"
+    assert view(grouped("count(*) AS n", FEW), FINAL).execution.kind == "live"
+
+
+def test_windows_that_show_their_changes_are_kept_live_unless_their_author_chooses_otherwise() -> None:
+    assert view(grouped("count(*) AS n")).execution.kind == "live"
+    assert "panes      1 minute, 60 to a window" in describe_view(view(grouped("count(*) AS n"), SETTLED))
 
 
 def test_a_settled_view_of_windows_that_overlap_a_few_times_uses_panes_all_the_same() -> None:
@@ -67,7 +74,7 @@ def test_a_settled_view_of_windows_that_overlap_a_few_times_uses_panes_all_the_s
 
 
 def test_cumulating_windows_have_panes_of_a_step() -> None:
-    planned = view(grouped("sum(amount) AS total", DAY))
+    planned = view(grouped("sum(amount) AS total", DAY), FINAL)
     assert planned.execution.why == (
         "each row is in up to 1440 windows: rows are aggregated once per 1 minute and windows combined of that"
     )
@@ -75,12 +82,12 @@ def test_cumulating_windows_have_panes_of_a_step() -> None:
 
 def test_the_plan_shows_how_long_a_pane_is() -> None:
     query = f"SELECT customer, window_end, count(*) AS n FROM {FEW} GROUP BY customer, window_end"
-    assert "  panes      2 seconds, 5 to a window" in describe_view(view(query, "WITH (execution = 'settle')"))
+    assert "  panes      2 seconds, 4 to a window" in describe_view(view(query, SETTLED))
     assert "panes" not in describe_view(view(query))
 
 
 def test_the_author_may_choose_to_have_windows_kept_one_by_one() -> None:
-    assert view(grouped("count(*) AS n"), "WITH (execution = 'live')").execution.kind == "live"
+    assert view(grouped("count(*) AS n"), "WITH (emit = 'final', execution = 'live')").execution.kind == "live"
 
 
 def test_a_filter_of_rows_stays_below_the_panes() -> None:

@@ -2,9 +2,9 @@
 
 *live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
 of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
-a slice of event time. Windows that overlap many times are settled too: combined from panes they cost less than kept one
-by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a view without a
-store, whose stages are taken in by whoever reads it.
+a slice of event time. Final rows of windows that overlap many times are settled too: combined from panes they cost less
+than kept one by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
+view without a store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
 changes of sessions and outer joins, so that these are emitted when final, unless they can be settled.
@@ -49,7 +49,7 @@ def execution(view: model.View, root: Stage) -> Execution:
         )
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
-    obstacle = _not_live(view, root) or (_overlapping(root) if view.execution is None else None)
+    obstacle = _not_live(view, root) or (_overlapping(view, root) if view.execution is None else None)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
     emitted = _live_emit(view, root, next(_append_only(root), None))
@@ -239,9 +239,13 @@ def _append_only(root: Stage) -> Iterator[str]:
             yield "outer joins"
 
 
-def _overlapping(root: Stage) -> str | None:
-    """Why windows that overlap are combined from panes rather than kept by Spark's streaming."""
-    stage = pane_aggregate(root)
+def _overlapping(view: model.View, root: Stage) -> str | None:
+    """Why windows that overlap are combined from panes rather than kept by Spark's streaming.
+
+    A step combines the windows that became final. To show changes it would combine all that are open, of every key;
+    Spark's streaming touches those of the keys that have new rows.
+    """
+    stage = pane_aggregate(root) if view.emit is Emit.FINAL else None
     if stage is None or not is_overlapping(stage.window) or (count := windows_per_row(stage.window)) < MANY:
         return None
     pane = model.spell_duration(pane_of(stage.window))

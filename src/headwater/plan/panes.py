@@ -19,7 +19,7 @@ from sqlglot import exp
 from headwater import model, sql
 from headwater.plan.stages import STATELESS, Aggregate, Assign, Call, Expression, Filter, Project, Stage
 
-MANY = 10
+MANY = 5
 """From so many windows of a row on, panes pay for reading a slice of the log instead of keeping every window."""
 EXACT_DIGITS = 16
 """Up to so many digits of its value, a DECIMAL average is the quotient of a sum and a count, rounded once."""

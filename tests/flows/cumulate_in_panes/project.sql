@@ -4,7 +4,7 @@ CREATE STREAM sales (
 ) WITH (key = 'shop');
 
 -- a minute, growing by 5 seconds, from 10 seconds past the minute
-CREATE MATERIALIZED VIEW growing WITH (emit = 'changes') AS
+CREATE MATERIALIZED VIEW growing WITH (emit = 'changes', execution = 'settle') AS
 SELECT shop, window_start, window_end, count(*) AS n, sum(amount) AS total, avg(quantity) AS mean,
   min(quantity) AS least, last(id) AS latest, count_if(quantity > 2) AS several
 FROM CUMULATE(TABLE sales, DESCRIPTOR(made_at), INTERVAL '5' SECOND, INTERVAL '60' SECOND, INTERVAL '10' SECOND)
