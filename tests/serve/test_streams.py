@@ -60,6 +60,13 @@ def test_what_cannot_be_read_is_a_dead_letter_and_strictness_refuses_it(bank: Ba
     assert (refused.status_code, refused.json()["type"]) == (422, "urn:headwater:error:strict-load-refused")
 
 
+def test_dead_letters_come_back_once_they_can_be_read(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=[event(1, amount="much")])
+    done = bank.client.post("/streams/payments/redrive").json()
+    assert done == {"topic": "payments", "rows": 0, "dead": 1}, "nothing has changed"
+    assert bank.client.post("/streams/nope/redrive").status_code == 404
+
+
 def test_the_same_key_again_appends_nothing(bank: Bank) -> None:
     def post(number: int, body: Any) -> httpx.Response:
         headers = {"Idempotency-Key": f"till-1:{number}"}

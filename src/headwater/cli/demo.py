@@ -30,7 +30,7 @@ STREAM = "payments"
 _TOLD = 5.0
 """Seconds between two lines about how it goes."""
 _SECOND = timedelta(seconds=1)
-_LONGEST_START = timedelta(minutes=3)
+_LONGEST_START = timedelta(minutes=8)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _wait(project: Project, duration: timedelta | None, stop: threading.Event, r
     while not stop.wait(0.2) and running.is_alive() and time.monotonic() < ends:
         if not first or time.monotonic() - told >= _TOLD:
             status = project.status()
-            if not first and all(view.version is not None for view in status.views):
+            if not first and all(view.version is not None or view.state == "stopped" for view in status.views):
                 first = True
                 console.print(f"every view is served after {time.monotonic() - began:.1f} s")
                 ends = time.monotonic() + duration.total_seconds() if duration else ends

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -67,6 +68,20 @@ def routes(service: Service) -> APIRouter:
         count = max(1, min(limit, service.settings.query_rows))
         newest = letters.slice(max(0, letters.num_rows - count)).to_pylist()
         return answer({"topic": name, "count": letters.num_rows, "letters": [_letter(found) for found in newest]})
+
+    @router.post("/{name}/redrive")
+    def redrive(
+        name: str,
+        error: str | None = None,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Decode dead letters again with today's declaration, and append what can be read now, each once.
+
+        `error` chooses those of one class, such as `wrong-type`.
+        """
+        access.check_stream(name)
+        with service.appends.taken():
+            return answer(asdict(service.project.redrive(name, error=error)))
 
     @router.get("/{name}/log")
     def log(

@@ -41,6 +41,16 @@ def stream_page(service: Service, history: History, name: str) -> None:
         letters = ui.table(title="dead letters", rows=[], columns=_columns("error", "reason", "source", "event"))
         letters.classes("w-full").mark("letters")
 
+        async def redrive() -> None:
+            try:
+                done = await run_in_threadpool(project.redrive, topic.name)
+            except HeadwaterError as error:
+                ui.notify(error.summary, type="negative")
+                return
+            ui.notify(f"{done.rows:,} came back, {done.dead:,} are still dead")
+
+        ui.button("redrive dead letters", icon="replay", on_click=redrive).props("outline")
+
         async def refresh() -> None:
             status = (
                 next((found for found in history.status.topics if found.topic == topic.name), None)
