@@ -60,7 +60,8 @@ class View:
     """A declared view. `materialized` views are kept in a store; others are inlined where they are read.
 
     `emit` and `execution` None let the planner choose. `horizon` is how far back an input can matter where the planner
-    can't derive it. `retention` bounds state that no window or time bound limits.
+    can't derive it. `retention` bounds state that no window or time bound limits. `store` may name several stores, with
+    commas between them: the first one leads.
     """
 
     name: str
@@ -76,3 +77,8 @@ class View:
     execution: ViewExecution | None = None
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        """The stores that it names, the one that leads first; none: the default store."""
+        return () if self.store is None else tuple(name.strip() for name in self.store.split(","))
