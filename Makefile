@@ -1,11 +1,11 @@
 # make setup     a virtual environment with the locked packages and headwater itself
 # make demo      card payments streaming into views, live, in a browser; FOR=30 ends it after 30 seconds
-# make test      set-up, servers, lint and every test; ARGS="-k clock" is given to pytest
+# make test      set-up, servers, lint and every test, in WORKERS processes; ARGS="-k clock" is given to pytest
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_SEED
 # make flows     every flow in every execution; `make test` takes of each a crash, and some others in turn
-# make bench     the log, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
+# make bench     the log, Kafka, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
@@ -21,6 +21,7 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python3.1
 	if $$name -c "$(SUITABLE)" >/dev/null 2>&1; then echo $$name; break; fi; done)
 ARGS ?=
 ALL ?=
+WORKERS ?= 2
 FOR ?=
 
 say = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[36m%s\033[0m\n' "$(1)"; else echo "$(1)"; fi
@@ -43,7 +44,7 @@ demo: setup
 
 test: setup servers lint
 	$(call say,test: pytest)
-	@$(VENV)/bin/pytest $(ARGS)
+	@$(VENV)/bin/pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 lint: setup
 	$(call say,lint: ruff and mypy)
@@ -71,14 +72,22 @@ chaos: setup
 bench: setup
 	$(call say,bench: log)
 	@$(VENV)/bin/python bench/log.py
+	$(call say,bench: kafka)
+	@$(VENV)/bin/python -m bench.kafka
 	$(call say,bench: store)
 	@$(VENV)/bin/python -m bench.store
 	$(call say,bench: live)
 	@$(VENV)/bin/python -m bench.live
+	$(call say,bench: freshness)
+	@$(VENV)/bin/python bench/freshness.py
 	$(call say,bench: replay)
 	@$(VENV)/bin/python -m bench.replay
+	$(call say,bench: settle)
+	@$(VENV)/bin/python -m bench.settle
 	$(call say,bench: panes)
 	@$(VENV)/bin/python -m bench.panes
+	$(call say,bench: skew)
+	@$(VENV)/bin/python -m bench.skew
 	$(call say,bench: sketches)
 	@$(VENV)/bin/python bench/sketches.py
 

@@ -1,7 +1,8 @@
 """What tests share: a Spark session, real servers, and how thoroughly Hypothesis looks.
 
-A test asks for a server by its fixture: `s3_server`, `postgres_server`, `redis_server`, `kafka_server`. Where that
-server is not present (`make servers` says so), its tests are left out; with CI=true those of a needed server fail.
+A test asks for a server by its fixture: `s3_server`, `postgres_server`, `redis_server`, `kafka_server`, and for the
+browser by `chromium_server`. Where that server is not present (`make servers` says so), its tests are left out; with
+CI=true those of a needed server fail.
 """
 
 from __future__ import annotations
@@ -96,3 +97,12 @@ def redis_server() -> Iterator[RedisServer]:
 def kafka_server() -> Iterator[KafkaServer]:
     """A Kafka broker for the whole run: take topics of your own."""
     yield from _start("kafka", start_kafka)
+
+
+@pytest.fixture(scope="session")
+def chromium_server() -> Path:
+    """The browser: Playwright starts it."""
+    program = servers.find("chromium")
+    if program is None:
+        pytest.skip("chromium isn't present: run `make servers ALL=1`")
+    return program

@@ -85,6 +85,15 @@ def test_a_stream_from_keywords_equals_the_one_in_sql() -> None:
     assert declared == TRANSACTIONS
 
 
+def test_an_intake_is_the_same_in_python_and_in_sql() -> None:
+    text = (
+        "CREATE STREAM s (a INT, k STRING) WITH (connector = 'kafka', topic = 't', start = 'latest', message_key = 'k')"
+    )
+    intake = model.Kafka(topic="t", start="latest", message_key="K")
+    (declared,) = parse_declarations(text, "s.sql").declarations
+    assert stream("s", columns={"a": "INT", "k": "STRING"}, intake=intake) == declared
+
+
 def test_a_stream_from_a_dataclass_equals_the_one_in_sql() -> None:
     options: dict[str, Any] = {
         "time": "at",
@@ -163,6 +172,7 @@ def test_a_view_with_a_query_equals_the_one_in_sql() -> None:
         grace="10 minutes",
         late="drop",
         emit="changes",
+        every="10 seconds",
         store="main",
         key="card_id",
         horizon=timedelta(hours=1),
@@ -173,7 +183,7 @@ def test_a_view_with_a_query_equals_the_one_in_sql() -> None:
     assert declared == from_sql(
         """-- Per minute.
         CREATE MATERIALIZED VIEW spend WITH (grace = '10 minutes', late = 'drop', store = 'main', key = 'card_id',
-          horizon = '1 hour', retention = '7 days', execution = 'live') AS
+          every = '10 seconds', horizon = '1 hour', retention = '7 days', execution = 'live') AS
         SELECT card_id, SUM(amount) AS spent FROM TABLE(TUMBLE(TABLE transactions, DESCRIPTOR(at), INTERVAL 1 MINUTE))
         GROUP BY card_id EMIT CHANGES"""
     )

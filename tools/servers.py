@@ -117,13 +117,13 @@ TABLE = (
     Server("redis", True, DebianPackage("redis-server", "redis-server")),
     Server(
         "kafka",
-        False,
+        True,
         MavenArtifacts(
             "kafka-4.3.0",
             ("org.apache.kafka:kafka_2.13:4.3.0", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
         ),
     ),
-    Server("chromium", False, DebianPackage("chromium", "chromium")),
+    Server("chromium", True, DebianPackage("chromium", "chromium")),
 )
 
 

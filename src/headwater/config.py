@@ -59,6 +59,7 @@ class ServeSettings(_Section):
 
     host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
     port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
+    dashboard: bool = Field(default=True, description="Whether the dashboard is served; on loopback only.")
     body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")
@@ -81,6 +82,9 @@ class Settings(_Section):
     storage: dict[str, str] = Field(default={}, description="Options of the object store that `data` points to.")
     stores: dict[str, StoreSettings] = Field(
         default={}, description="The stores that views may name; `main` is default."
+    )
+    kafka: dict[str, dict[str, str]] = Field(
+        default={}, description="How to reach each cluster of Kafka: options of librdkafka; `main` is default."
     )
     catch_up: CatchUpSettings = Field(
         default=CatchUpSettings(), description="How views are brought to the head of their topics."

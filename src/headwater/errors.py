@@ -17,7 +17,7 @@
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
-    │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge
+    │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
@@ -28,7 +28,11 @@
     │   ├── StoreDamaged              the store's file is damaged, or someone dropped or altered a view's table
     │   ├── VersionRefused            a version exists in the store and was made by another plan
     │   ├── BatchRefused              a batch can't follow what the store holds
-    │   ├── Fenced                    another run has taken over the view
+    │   ├── SourceUnavailable         what an intake reads from did not answer; a retry may succeed
+    │   ├── SourceRefused             what an intake reads from refuses it
+    │   ├── SourceReplaced            what an intake reads from is no longer what it was
+    │   ├── RetentionGap              events were deleted at their source before they were taken in
+    │   ├── Fenced                    another run has taken over the view or the intake
     │   ├── SettingsRefused           headwater.toml can't be used
     │   ├── ViewFailed                a view stopped alone and says why
     │   │   └── FunctionFailed            a Python function raised, or broke its declaration
@@ -381,6 +385,10 @@ class EventTooLarge(DataError):
     """The event has more bytes than an event may have."""
 
 
+class EventsLost(DataError):
+    """Events were deleted at their source before they were taken in, and an intake was told to go on."""
+
+
 # The operator
 
 
@@ -434,7 +442,25 @@ class BatchRefused(OperatorError):
 
 
 class Fenced(OperatorError):
-    """Another run has taken over the view; nothing was written."""
+    """Another run has taken over the view or the intake; nothing was written."""
+
+
+class SourceUnavailable(OperatorError):
+    """What an intake reads from did not answer; the log stands where it was, and the intake goes on from there."""
+
+    transient = True
+
+
+class SourceRefused(OperatorError):
+    """What an intake reads from refuses it: an option, a password, a right."""
+
+
+class SourceReplaced(OperatorError):
+    """What an intake reads from was deleted, made anew or cut off: its positions no longer mean the same events."""
+
+
+class RetentionGap(OperatorError):
+    """Events were deleted at their source before they were taken in."""
 
 
 class SettingsRefused(OperatorError):

@@ -11,15 +11,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
-from headwater.errors import CheckFailed, Origin, StrictLoadRefused, SyntaxRefused, UnknownTopic, UnsortedLoad
+from headwater.errors import (
+    CheckFailed,
+    HeadwaterError,
+    Origin,
+    StrictLoadRefused,
+    SyntaxRefused,
+    UnknownTopic,
+    UnsortedLoad,
+)
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.dead import dead_topic
+from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
@@ -27,17 +36,22 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
+from headwater.operate.intake import drain, open_intake, taking_in
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
 
+if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaIntake, Taken
+
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
 UNSORTED_SHARE = 0.1
 """A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
 UNSORTED_ROWS = 100
+STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
 DERIVED = "derived"
 """The folder of derived topics."""
@@ -105,6 +119,7 @@ class Project:
             name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
         )
         self._plan: Plan | None = None
+        self._planning = threading.RLock()
         self._guard = threading.Lock()
         self._logs: dict[str, TopicLog] = {}
         self._decoders: dict[str, Decoder] = {}
@@ -135,11 +150,12 @@ class Project:
 
     def check(self) -> Plan:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
-        if self._plan is None:
-            plan = check(self.declared)
-            found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-            self._plan = replace(plan, findings=tuple(found))
-        return self._plan
+        with self._planning:
+            if self._plan is None:
+                plan = check(self.declared)
+                found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+                self._plan = replace(plan, findings=tuple(found))
+            return self._plan
 
     def plan(self) -> Plan:
         """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
@@ -242,6 +258,23 @@ class Project:
             log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
         return int(decoded.dead.num_rows)
 
+    def take_in(self, *topics: str) -> list[Taken]:
+        """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
+
+        Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
+        others have ended.
+        """
+        return drain(self.intakes(*topics))
+
+    def intakes(self, *topics: str) -> list[KafkaIntake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller."""
+        names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        group = f"headwater.{self.settings.name}"
+        return [
+            open_intake(self._topic_log(name), self._dead_log(name), self.settings.kafka, group, self._maintainer.after)
+            for name in names
+        ]
+
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
         return _receipt(self._topic_log(topic).tick(to), 0)
@@ -293,9 +326,23 @@ class Project:
         return reading.follow(log, self._first(log, since), columns, stop=stop)
 
     def dead(self, topic: str, *, since: Since = None) -> pa.Table:
-        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived."""
+        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived.
+
+        Those that a redrive has brought back are not among them.
+        """
         log = self._dead_log(topic)
-        return reading.read(log, self._first(log, since))
+        return open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+
+    def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
+        """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
+
+        `error` chooses those of one class, such as `wrong-type`. Each row has the source and the event time of its
+        letter, and the watermark as it stands: what is late by now is late.
+        """
+        log, dead = self._topic_log(topic), self._dead_log(topic)
+        done = redrive(log, dead, self._decoder(topic), first=self._first(dead, since), error=error)
+        self._maintainer.after(log, log.head)
+        return done
 
     def reader(
         self, topic: str, name: str, *, delivery: Delivery = "at-least-once", member: int = 0, members: int = 1
@@ -330,19 +377,16 @@ class Project:
         options: Mapping[str, str] | None = None,
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
+        failed: Callable[[HeadwaterError], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> list[CaughtUp]:
-        """Keep views, by default all, at the head of their topics until `stop` is set; silent topics are ticked.
+        """Take events in where topics declare it, and keep views, by default all, at the head, until `stop` is set.
 
-        A view that fails for good ends alone, and `ended` is told; one that may succeed later is tried again. A batch
-        that is being written when the end comes is finished. `progress` and `ended` are called from several threads.
+        A view that fails for good ends alone, and `ended` is told; an intake likewise, and `failed` is told. What may
+        succeed later is tried again. A batch that is being written when the end comes is finished. Silent topics are
+        ticked. `progress`, `ended` and `failed` are called from several threads.
         """
-        opened, plan, over = self._opened_views(), self.plan(), threading.Event()
-
-        def wait_for_stop() -> None:
-            while not over.wait(0.05):
-                if stop is not None and stop.is_set():
-                    opened.stop()
+        opened, wanted = self._opened_views(), stop or threading.Event()
 
         def report(reading: Reading) -> None:
             self._gauge.take(reading)
@@ -352,15 +396,16 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
-        topics = [self._topic_log(name) for name in plan.topics]
-        waiting = threading.Thread(target=wait_for_stop, name="headwater-stop", daemon=True)
-        with Ticker(topics, self._maintainer.after):
-            waiting.start()
-            try:
-                return opened.keep_up(views or None, options, report, end)
-            finally:
-                over.set()
-                waiting.join()
+        topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
+        with (
+            Ticker(topics, self._maintainer.after),
+            taking_in(self.intakes(), failed) as takes_in,
+            _once_set(wanted, opened.stop),
+        ):
+            done = opened.keep_up(views or None, options, report, end)
+            while takes_in() and not wanted.wait(STOP_POLL.total_seconds()):
+                pass  # every view has ended, and the log goes on
+        return done
 
     def status(self) -> Status:
         """How topics and views are: heads, watermarks, lag, ledgers, and the figures of what runs in this process."""
@@ -379,10 +424,6 @@ class Project:
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""
         return self._opened_views().store(view).read(self.plan().view(view).name)
-
-    def changes(self, view: str, version: int, *, since: int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed in a version of a view: one table for each that changed a row."""
-        return self._opened_views().store(view).changes(self.plan().view(view).name, version, since)
 
     def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
         """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""
@@ -421,11 +462,19 @@ class Project:
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
 
+    def changes(self, view: str, version: int | None = None, *, since: int | None = None) -> Iterator[pa.Table]:
+        """What changed in a view after a batch of it, by default all that is kept: a table for each batch.
+
+        Columns: `op` (insert, update or delete), the row `before` and `after`, `batch`, `commit`, `at`, `watermark` and
+        `watermark_before`, and `timing` (early, on time or late).
+        """
+        return self._opened_views().changes(view, version, since)
+
     def ledger(self, view: str) -> Ledger:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
         topics = [name for name in found.commits if name in self.plan().topics]
-        return replace(found, dead=sum(reading.count_rows(self._dead_log(name)) for name in topics))
+        return replace(found, dead=sum(count_open(self._topic_log(name), self._dead_log(name)) for name in topics))
 
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
@@ -439,19 +488,20 @@ class Project:
         return self._opened_views().explain(view, spark=spark)
 
     def _opened_views(self) -> Views:
-        if self._views is None:
-            settings = self.settings.catch_up
-            self._views = Views(
-                self.plan(),
-                self._topic_log,
-                self._derived_log,
-                self.folder / ".headwater",
-                self.settings.spark,
-                at_once=settings.views_at_once,
-                patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
-                open_store=self._open_store,
-            )
-        return self._views
+        with self._planning:
+            if self._views is None:
+                settings = self.settings.catch_up
+                self._views = Views(
+                    self.plan(),
+                    self._topic_log,
+                    self._derived_log,
+                    self.folder / ".headwater",
+                    self.settings.spark,
+                    at_once=settings.views_at_once,
+                    patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
+                    open_store=self._open_store,
+                )
+            return self._views
 
     # Within
 
@@ -564,6 +614,25 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
         shutil.copyfileobj(load.file, spooled)
         spooled.seek(0)
         yield replace(load, file=spooled)
+
+
+@contextmanager
+def _once_set(wanted: threading.Event, do: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile, do something once an event is set; until it has had an effect."""
+    over = threading.Event()
+
+    def wait() -> None:
+        while not over.wait(STOP_POLL.total_seconds()):
+            if wanted.is_set():
+                do()
+
+    waiting = threading.Thread(target=wait, name="headwater-stop", daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        over.set()
+        waiting.join()
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:

@@ -111,6 +111,9 @@ def test_a_poison_line_costs_itself_only(
         "error": error,
         "source": "till-1",
         "position": f"orders.jsonl:{neighbours + 1}",
+        "key": None,
+        "sent_at": None,
+        "headers": None,
     }
 
 

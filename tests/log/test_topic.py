@@ -10,8 +10,8 @@ from datetime import timedelta
 import pyarrow as pa
 import pytest
 
-from headwater.errors import ArgumentRefused, LogDamaged, SequenceRefused, TopicChanged
-from headwater.log import Storage, TopicLog, open_storage
+from headwater.errors import ArgumentRefused, Fenced, LogDamaged, SequenceRefused, TopicChanged
+from headwater.log import Move, Storage, TopicLog, open_storage
 from headwater.log.bulk import load
 from headwater.log.maintenance import compact, trim
 from headwater.log.read import commits, follow, read, scan, seek
@@ -145,6 +145,37 @@ def test_a_refused_sequence_does_not_harm_the_others_of_its_group(log: TopicLog)
     for thread in threads:
         thread.join()
     assert outcomes == {"back": "refused", "next": 2, "after": 3, "free": 3}
+
+
+def test_a_move_is_written_with_the_rows_and_only_from_where_the_log_stands(log: TopicLog, again: Again) -> None:
+    assert log.position("p[0]") is None
+    log.append(orders(("a", 1)), moves=[Move("p[0]", None, 5), Move("p[1]", None, 7)])
+    other = again()
+    assert (other.position("p[0]"), other.position("p[1]"), other.position("p[2]")) == (5, 7, None)
+    other.append(orders(), moves=[Move("p[0]", 5, 6)])  # no rows: the position moves all the same
+    with pytest.raises(Fenced) as fenced:
+        log.append(orders(("b", 2)), moves=[Move("p[1]", 7, 9), Move("p[0]", 5, 8)])
+    assert fenced.value.fields["position"] == 6
+    assert (log.position("p[0]"), log.position("p[1]")) == (6, 7)
+    assert read(log)["id"].to_pylist() == ["a"]
+
+
+def test_of_concurrent_moves_from_one_position_one_succeeds(log: TopicLog, again: Again) -> None:
+    logs, answers = [log, again(), again()], []
+
+    def move(one: TopicLog) -> None:
+        try:
+            answers.append(one.append(orders(("a", 1)), moves=[Move("p", None, 1)]).rows)
+        except Fenced:
+            answers.append(0)
+
+    threads = [threading.Thread(target=move, args=(one,)) for one in logs for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [0] * 8 + [1]
+    assert read(log).num_rows == 1
 
 
 def test_a_tick_moves_the_watermark_without_rows(log: TopicLog, again: Again) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headwater import model
 from headwater.errors import DependencyCycle, QueryRefused, UnknownName
+from headwater.plan.stages import Late
 from tests.plan.planning import planned
 
 TUMBLED = "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
@@ -30,6 +32,16 @@ def test_late_rows_are_those_of_the_log_that_the_windows_of_a_view_turn_away() -
         "Assign TUMBLE of 1 day over at",
         "Scan stream orders: id, at",
     ]
+
+
+def test_a_row_is_late_for_a_group_without_an_end_once_it_would_no_longer_count() -> None:
+    found = planned(
+        "CREATE MATERIALIZED VIEW v WITH (retention = '1 day', grace = '1 hour') AS "
+        "SELECT customer, count(*) AS n, max(at) AS last_at FROM orders GROUP BY customer;"
+        "CREATE MATERIALIZED VIEW missed AS SELECT customer, _watermark AS came_at FROM late(v)"
+    )
+    (late,) = [stage for stage in found.checked().view("missed").stages if isinstance(stage, Late)]
+    assert late.grace == model.parse_duration("1 day 1 hour")
 
 
 def test_what_a_filter_on_the_rows_themselves_drops_is_not_late() -> None:

@@ -64,13 +64,13 @@ class Bank:
             store.promote("spend", self.version)
 
 
-def serve(folder: Path, **settings: Any) -> Iterator[Bank]:
+def serve(folder: Path, store: str = "sqlite:///views.db", **settings: Any) -> Iterator[Bank]:
     folder.mkdir(exist_ok=True)
-    (folder / "headwater.toml").write_text('name = "bank"\n')
+    (folder / "headwater.toml").write_text(f'name = "bank"\n[stores.main]\nurl = "{store}"\n')
     (folder / "bank.sql").write_text(DECLARED)
     with (
         hw.open(folder) as project,
-        open_server(project, ServeSettings(port=0, **settings)) as server,
+        open_server(project, ServeSettings(port=0, dashboard=False, **settings)) as server,
         httpx.Client(base_url=server.url, timeout=30) as client,
     ):
         yield Bank(project, client)

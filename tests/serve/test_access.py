@@ -8,6 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 import headwater as hw
 from headwater.config import ServeSettings
@@ -30,7 +33,9 @@ def bearer(token: str) -> dict[str, str]:
 
 def routes(bank: Bank) -> list[tuple[str, str]]:
     """Every method and path that the API says it has."""
-    paths = bank.client.get("/openapi.json").json()["paths"]
+    token = Tokens(bank.project.folder).create("description", "read")
+    assert {bank.client.get(path).status_code for path in ("/openapi.json", "/docs", "/")} == {401, 404}
+    paths = bank.client.get("/openapi.json", headers=bearer(token)).json()["paths"]
     return [(method.upper(), path.format(name="spend")) for path, found in paths.items() for method in found]
 
 
@@ -41,8 +46,9 @@ def ask(bank: Bank, method: str, path: str, headers: dict[str, str]) -> httpx.Re
 
 
 def test_every_route_but_health_needs_a_token_that_is_known(exposed: Bank) -> None:
-    assert len(routes(exposed)) >= 12
-    for method, path in routes(exposed):
+    found_routes = routes(exposed)
+    assert len(found_routes) >= 12
+    for method, path in found_routes:
         for headers in ({}, bearer("hw_wrong"), {"Authorization": "Basic eDp5"}):
             found = ask(exposed, method, path, headers)
             assert (found.status_code == 401) == (path not in OPEN), (path, headers)
@@ -91,10 +97,20 @@ def test_on_loopback_only_names_of_this_machine_are_served(bank: Bank) -> None:
     assert bank.client.get("/status", headers={"Host": "evil.example"}).status_code == 400
 
 
-def test_answers_are_not_for_other_origins(bank: Bank) -> None:
-    found = bank.client.get("/status", headers={"Origin": "https://evil.example"})
-    assert not [name for name in found.headers if name.startswith("access-control")]
-    assert found.headers["x-content-type-options"] == "nosniff"
+def test_pages_of_other_origins_are_not_served(bank: Bank) -> None:
+    bank.write([("c1", "1.00", 1)])
+    own, foreign = str(bank.client.base_url).rstrip("/"), "https://evil.example"
+    assert bank.client.get("/status", headers={"Origin": own}).status_code == 200
+    for origin in (foreign, "null"):
+        refused = bank.client.get("/status", headers={"Origin": origin})
+        assert (refused.status_code, refused.json()["type"]) == (403, "urn:headwater:error:role-refused")
+        assert not [name for name in refused.headers if name.startswith("access-control")]
+    assert refused.headers["x-content-type-options"] == "nosniff"
+    address = own.replace("http", "ws") + "/views/spend/changes"
+    with connect(address, origin=Origin(own)) as socket:
+        assert "snapshot" in str(socket.recv(timeout=10))
+    with pytest.raises(InvalidStatus), connect(address, origin=Origin(foreign)):
+        pass
 
 
 def test_the_server_binds_to_loopback_unless_told(tmp_path: Path) -> None:

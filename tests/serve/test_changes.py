@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,8 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from headwater.serve.feed import WAITING, Feed
+from headwater.serve.message import Delivery, Since
 from tests.serve.conftest import Bank, serve
 
 Found = tuple[str, str | None, Any]
@@ -46,6 +50,7 @@ def test_a_snapshot_is_followed_by_what_changes(bank: Bank) -> None:
         changes = [next(found), next(found)]
         assert [(event, data["op"]) for event, _, data in changes] == [("change", "update"), ("change", "insert")]
         assert (changes[0][2]["before"]["spent"], changes[0][2]["after"]["spent"]) == ("1.00", "3.00")
+        assert changes[0][2]["timing"] == "late", "the watermark had been at noon before"
         assert [name for _, name, _ in changes] == [None, "1.1"], "the last change of a batch has its id"
         bank.write([], gone=["c2"])
         event, name, data = next(found)
@@ -117,3 +122,37 @@ def test_what_cannot_be_subscribed_to_is_a_problem(bank: Bank) -> None:
         ("/views/spend/changes?since=x", 400),
     ):
         assert bank.client.get(path).status_code == status, path
+
+
+def test_subscriptions_end_with_the_server(tmp_path: Path) -> None:
+    served = serve(tmp_path / "ended")
+    bank = next(served)
+    bank.write([("c1", "1.00", 1)])
+    with httpx.stream("GET", f"{bank.client.base_url}/views/spend/changes", timeout=20) as response:
+        found = messages(response)
+        assert next(found)[0] == "snapshot"
+        ending = threading.Thread(target=lambda: list(served))
+        ending.start()
+        assert list(found) == [], "the stream ends as streams do, so that the client comes back by itself"
+        ending.join(20)
+        assert not ending.is_alive()
+
+
+def test_a_subscriber_that_does_not_read_is_let_go_and_told_so(bank: Bank) -> None:
+    bank.write([("c1", "1.00", 1)])
+
+    async def neglect() -> tuple[int, list[object]]:
+        feed = Feed(bank.project, "spend")
+        (neglected, _), (read, _) = await feed.open(), await feed.open()
+        received: list[object] = []
+        for number in range(2 * WAITING):
+            feed._give(Delivery.of_changes(Since(1, number), [{"op": "insert"}]))
+            received.append(read.get_nowait())
+        feed.close(read)
+        held = [neglected.get_nowait() for _ in range(neglected.qsize())]
+        assert held[-1] == "slow"
+        return len(held), received
+
+    held, received = asyncio.run(neglect())
+    assert held == WAITING + 1, "no more than that is kept for it"
+    assert len(received) == 2 * WAITING, "and the others don't notice"

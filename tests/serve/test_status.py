@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.errors import CallError, HeadwaterError, InternalError, StoreUnavailable
@@ -62,3 +67,17 @@ def test_every_error_has_a_status_and_someone_who_must_act() -> None:
     ]
     for error, status, who in cases:
         assert (status_of(error), problem_of(error)["who"]) == (status, who)
+
+
+def test_what_is_deployed_asks_for_metrics_that_exist(bank: Bank) -> None:
+    deployed = Path(__file__).parent.parent.parent / "deploy"
+    yaml.safe_load((deployed / "compose.yaml").read_text())
+    yaml.safe_load((deployed / "prometheus.yml").read_text())
+    (group,) = yaml.safe_load((deployed / "alerts.yml").read_text())["groups"]
+    panels = json.loads((deployed / "grafana" / "headwater.json").read_text())["panels"]
+    asked = [rule["expr"] for rule in group["rules"]] + [panel["targets"][0]["expr"] for panel in panels]
+    bank.client.post("/streams/payments/events", json=event(1))
+    given = set(re.findall(r"^# TYPE (headwater_\w+) ", bank.client.get("/metrics").text, re.MULTILINE))
+    named = {name for expression in asked for name in re.findall(r"headwater_\w+", expression)}
+    assert len(named) >= 8
+    assert named <= given

@@ -87,15 +87,21 @@ REFUSED = {
 }
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+    """A bank that nothing is ever appended to."""
+    yield from serve(tmp_path_factory.mktemp("standing") / "bank")
+
+
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_says_who_must_act_and_appends_nothing(bank: Bank, case: str) -> None:
+def test_what_is_refused_says_who_must_act_and_appends_nothing(standing: Bank, case: str) -> None:
     path, body, kind, status, code = REFUSED[case]
-    found = bank.client.post(path, content=body, headers={"content-type": kind})
+    found = standing.client.post(path, content=body, headers={"content-type": kind})
     assert found.headers["content-type"] == "application/problem+json"
     told = found.json()
     assert (found.status_code, told["status"], told["type"]) == (status, status, f"urn:headwater:error:{code}")
     assert told["who"] == "caller"
-    assert bank.project.head("payments") <= 0
+    assert standing.project.head("payments") <= 0
 
 
 def test_a_key_that_is_none_is_refused(bank: Bank) -> None:

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.serve.conftest import Bank, event
+from tests.serve.conftest import Bank, event, serve
+from tests.servers.postgres import PostgresServer
+
+CARDS = [(f"c{number}", f"{number}0.50", number) for number in range(1, 6)]
 
 
 @pytest.fixture
 def filled(bank: Bank) -> Bank:
     """Five cards; c5 has spent the most."""
     bank.client.post("/streams/payments/events", json=event(1))
-    bank.write([(f"c{number}", f"{number}0.50", number) for number in range(1, 6)])
+    bank.write(CARDS)
     return bank
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+    """The same, for those who only ask."""
+    for bank in serve(tmp_path_factory.mktemp("standing") / "bank"):
+        bank.client.post("/streams/payments/events", json=event(1))
+        bank.write(CARDS)
+        yield bank
 
 
 SELECTIONS = {
@@ -35,9 +49,22 @@ SELECTIONS = {
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
-def test_rows_are_selected_ordered_and_paged(filled: Bank, selection: str) -> None:
-    found = filled.client.get(f"/views/spend?{selection}").json()
+def test_rows_are_selected_ordered_and_paged(standing: Bank, selection: str) -> None:
+    found = standing.client.get(f"/views/spend?{selection}").json()
     assert [row["card"] for row in found["rows"]] == SELECTIONS[selection]
+
+
+def test_a_view_in_postgres_is_answered_alike(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    postgres_server.query("CREATE DATABASE served")
+    for bank in serve(tmp_path / "bank", postgres_server.url.removesuffix("postgres") + "served"):
+        bank.client.post("/streams/payments/events", json=event(1))
+        bank.write(CARDS)
+        for selection, cards in SELECTIONS.items():
+            found = bank.client.get(f"/views/spend?{selection}").json()
+            assert [row["card"] for row in found["rows"]] == cards, selection
+        assert found["position"]["batch"] == 0
+        asked = bank.client.post("/query", json={"sql": "SELECT count(*) AS n FROM spend"})
+        assert asked.json()["rows"] == [{"n": 5}]
 
 
 def test_the_answer_says_what_it_is_true_for_and_whether_there_is_more(filled: Bank) -> None:
@@ -67,8 +94,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("path", REFUSED)
-def test_what_cannot_be_answered_says_why(filled: Bank, path: str) -> None:
-    found = filled.client.get(path)
+def test_what_cannot_be_answered_says_why(standing: Bank, path: str) -> None:
+    found = standing.client.get(path)
     status, code = REFUSED[path]
     assert (found.status_code, found.json()["type"]) == (status, f"urn:headwater:error:{code}")
     assert found.json()["who"] == "caller"

@@ -57,16 +57,37 @@ class KafkaServer:
         return {call for call, _, _ in struct.iter_unpack(">hhh", answer[14 : 14 + 6 * count])}
 
 
+@dataclass(frozen=True)
+class FormattedKafka:
+    """A broker that can be started and stopped several times; its data and its address stay."""
+
+    server: KafkaServer
+    folder: Path
+    java: list[str | Path]
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[KafkaServer]:
+        """The broker, from when it answers to the end of the block."""
+        command = [*self.java, "kafka.Kafka", self.folder / "server.properties"]
+        with running(command, folder=self.folder, answers=lambda: bool(self.server.calls())):
+            yield self.server
+
+
 @contextlib.contextmanager
-def start_kafka(jars: Path) -> Iterator[KafkaServer]:
-    """Format a folder and run the broker of these jars in it."""
+def format_kafka(jars: Path) -> Iterator[FormattedKafka]:
+    """A folder that the broker of these jars can run in, and a port for it."""
     port, controller = free_port(), free_port()
-    server = KafkaServer(port)
     with server_folder() as folder:
         properties = folder / "server.properties"
         properties.write_text(PROPERTIES.format(port=port, controller=controller, folder=folder))
         java = [find_java(), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars / "*"]
         form = ["kafka.tools.StorageTool", "format", "--config", properties, "--cluster-id", CLUSTER]
         subprocess.run([*java, *form], check=True, capture_output=True, cwd=folder)
-        with running([*java, "kafka.Kafka", properties], folder=folder, answers=lambda: bool(server.calls())):
-            yield server
+        yield FormattedKafka(KafkaServer(port), folder, java)
+
+
+@contextlib.contextmanager
+def start_kafka(jars: Path) -> Iterator[KafkaServer]:
+    """Format a folder and run the broker of these jars in it."""
+    with format_kafka(jars) as formatted, formatted.running() as server:
+        yield server

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -66,6 +66,7 @@ def topics(draw: st.DrawFn) -> model.Stream | model.Table:
         "comment": draw(st.none() | TEXT.filter(bool)),
         "idle": draw(st.none() | LENGTHS),
         "max_ahead": draw(st.none() | LENGTHS),
+        "intake": draw(st.none() | intakes()),
         "personal": tuple(
             model.Personal(part, draw(st.sampled_from(names))) for part in draw(st.lists(some_names, max_size=2))
         ),
@@ -81,7 +82,21 @@ def topics(draw: st.DrawFn) -> model.Stream | model.Table:
             for column in found
         )
         return model.Table(columns=found, primary_key=key, **shared)
-    return model.Stream(columns=found, key=draw(any_names), unique=draw(any_names | st.just(model.CONTENT)), **shared)
+    unique, within = draw(any_names | st.just(model.CONTENT)), draw(st.none() | LENGTHS)
+    return model.Stream(columns=found, key=draw(any_names), unique=unique, within=within, **shared)
+
+
+def intakes() -> st.SearchStrategy[model.Kafka]:
+    texts = TEXT.map(str.strip).filter(bool)
+    return st.builds(
+        model.Kafka,
+        topic=texts,
+        brokers=st.none() | texts,
+        cluster=texts,
+        start=st.sampled_from(["earliest", "latest"]) | st.datetimes(timezones=st.just(UTC)),
+        gaps=st.sampled_from(["stop", "skip"]),
+        commit_every=LENGTHS,
+    )
 
 
 def watermarks() -> st.SearchStrategy[model.WatermarkStrategy]:
@@ -108,6 +123,7 @@ def views(draw: st.DrawFn) -> model.View:
         grace=draw(LENGTHS),
         late=draw(st.sampled_from(["keep", "drop"])),
         emit=draw(st.none() | st.sampled_from(model.Emit)),
+        every=draw(st.none() | LENGTHS),
         store=draw(st.none() | TEXT.filter(str.strip)),
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),

@@ -86,7 +86,8 @@ def test_personal_columns_name_their_subject() -> None:
 def test_a_materialized_view_is_read_with_its_options() -> None:
     view = declare(
         "CREATE MATERIALIZED VIEW v WITH (grace = '10 minutes', late = 'DROP', store = 'main', key = 'a, `b,c`',"
-        " horizon = '1h', retention = '7d', execution = 'Settle') AS select a from t emit on window close"
+        " every = '10s', horizon = '1h', retention = '7d', execution = 'Settle') AS"
+        " select a from t emit on window close"
     )
     assert view == model.View(
         name="v",
@@ -94,6 +95,7 @@ def test_a_materialized_view_is_read_with_its_options() -> None:
         grace=timedelta(minutes=10),
         late="drop",
         emit=model.Emit.FINAL,
+        every=timedelta(seconds=10),
         store="main",
         key=("a", "b,c"),
         horizon=timedelta(hours=1),
@@ -222,7 +224,8 @@ def test_hints_name_what_is_near() -> None:
     text = "CREATE STREAM s (card_id INT) WITH (unqiue = 'card_id', key = 'cardid')"
     hints = [finding.hint for finding in parse_declarations(text, "a.sql").findings]
     assert hints == [
-        'Did you mean "unique"? A stream has the options key, unique, idle, max_ahead.',
+        'Did you mean "unique"? A stream has the options key, unique, within, idle, max_ahead, connector, topic, '
+        "brokers, cluster, format, start, gaps, commit_every, message_key, message_time, message_headers.",
         'Did you mean "card_id"?',
     ]
 

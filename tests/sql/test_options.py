@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from headwater.model import CONTENT, Emit
 from headwater.sql import OPTIONS
+from headwater.sql.options import INTAKE
 
 
 def read(kind: str, name: str, text: str) -> object:
@@ -22,6 +23,8 @@ def read(kind: str, name: str, text: str) -> object:
         ("stream", "idle", "90s", timedelta(seconds=90)),
         ("stream", "max_ahead", "none", None),
         ("table", "max_ahead", "1 hour 30 minutes", timedelta(minutes=90)),
+        ("stream", "start", "Latest", "latest"),
+        ("table", "start", "2026-01-31T12:00", datetime(2026, 1, 31, 12, tzinfo=UTC)),
         ("materialized view", "late", "DROP", "drop"),
         ("materialized view", "emit", "changes", Emit.CHANGES),
         ("materialized view", "store", "main", "main"),
@@ -40,6 +43,9 @@ def test_an_option_is_read(kind: str, name: str, text: str, value: object) -> No
         ("stream", "key", "`a"),
         ("stream", "idle", "soon"),
         ("stream", "idle", ""),
+        ("stream", "connector", "carrier pigeon"),
+        ("stream", "topic", " "),
+        ("stream", "start", "tomorrow"),
         ("materialized view", "grace", "none"),
         ("materialized view", "late", "maybe"),
         ("materialized view", "emit", "now"),
@@ -53,8 +59,8 @@ def test_a_value_that_an_option_cant_take_is_refused(kind: str, name: str, text:
 
 def test_the_options_of_each_kind_are_those_of_the_language() -> None:
     assert {kind: [option.name for option in options] for kind, options in OPTIONS.items()} == {
-        "stream": ["key", "unique", "idle", "max_ahead"],
-        "table": ["idle", "max_ahead"],
-        "materialized view": ["grace", "late", "emit", "store", "key", "horizon", "retention", "execution"],
+        "stream": ["key", "unique", "within", "idle", "max_ahead", *(option.name for option in INTAKE)],
+        "table": ["idle", "max_ahead", *(option.name for option in INTAKE)],
+        "materialized view": ["grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"],
         "view": [],
     }

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.arguments import parse_instant, parse_since
+from headwater.cli.intake import show_taken
 from headwater.cli.output import (
     as_record,
     console,
@@ -31,6 +32,8 @@ from headwater.cli.plan import show_description, show_plan
 from headwater.cli.views import CatchingUp, caught_up_record, show_caught_up, show_ledger, show_table, show_verified
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
+from headwater.operate.halt import Halt
+from headwater.operate.intake import run_intakes
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Progress as Done
 from headwater.project import Project, Receipt
@@ -212,6 +215,25 @@ def _show_receipt(receipt: Receipt, json_: bool) -> None:
 
 
 @command
+def intake(
+    topics: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="All, if none is named.")] = None,
+    until_head: Annotated[bool, typer.Option("--until-head", help="End where the sources end now.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Fetch events from where streams and tables declare it, each exactly once, until Ctrl-C."""
+    with hw.open(project) as opened:
+        if until_head:
+            for taken in opened.take_in(*(topics or ())):
+                show_taken(taken, json_)
+            return 0
+        failed = run_intakes(opened.intakes(*(topics or ())), Halt())
+    for error in failed:
+        show_error(error, as_records=json_)
+    return 1 if failed else 0
+
+
+@command
 def tick(
     topic: TopicName,
     to: Annotated[
@@ -285,6 +307,23 @@ def dead(
         console.print(f"{topic}: no dead letters")
         return
     show_rows([letter | {"event": letter["bytes"]} for letter in letters], ["position", "error", "reason", "event"])
+
+
+@command
+def redrive(
+    topic: TopicName,
+    since: Annotated[str | None, typer.Option(help="A commit of dead letters, an instant, or how long ago.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Those of one class of error, such as wrong-type.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Decode dead letters again with today's declaration, and append what can be read now, each once."""
+    with hw.open(project) as opened:
+        done = opened.redrive(topic, since=parse_since(since), error=reason)
+    if json_:
+        print_json(asdict(done))
+    else:
+        console.print(f"[green]{topic}[/]: {done.rows:,} came back, {done.dead:,} still dead")
 
 
 @command

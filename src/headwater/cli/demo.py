@@ -29,6 +29,7 @@ from headwater.serve import open_server
 STREAM = "payments"
 _TOLD = 5.0
 """Seconds between two lines about how it goes."""
+_SECOND = timedelta(seconds=1)
 _LONGEST_START = timedelta(minutes=3)
 
 
@@ -99,10 +100,10 @@ def _follow(project: Project, duration: timedelta | None, stop: threading.Event)
 
 
 def _send(project: Project, over: threading.Event) -> None:
-    """Send what the bank's sources send, each at its moment."""
+    """Send what the bank's sources have to send of the second that has passed, each at its moment."""
     bank, number, began = Bank(), 0, time.monotonic()
     while not over.is_set():
-        sent = list(bank.second(number, datetime.now(UTC)))
+        sent = list(bank.second(number, datetime.now(UTC) - _SECOND))
         for place, part in enumerate(sent):
             project.append(STREAM, part.lines, source=part.source)
             if over.wait(max(0.0, began + number + (place + 1) / len(sent) - time.monotonic())):

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headwater.cli.output import as_json, show_instant
+from headwater.errors import HeadwaterError
 from headwater.operate import CaughtUp, Reading
 
 EVERY = 10.0
@@ -32,6 +33,7 @@ class Narrator:
         self._guard = threading.Lock()
         self._told: dict[str, float] = {}
         self._waiting: set[str] = set()
+        self.failures = 0
 
     def tell(self, event: str, level: str = "info", **fields: Any) -> None:
         """Tell one thing."""
@@ -62,12 +64,18 @@ class Narrator:
                 watermark=reading.watermark, rows=reading.rows,
             )  # fmt: skip
 
+    def failed(self, error: HeadwaterError) -> None:
+        """Tell that an intake has stopped, and why."""
+        self.failures += 1
+        self.tell("intake stopped", "error", **error.as_dict())
+
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""
         if done.error is None:
             commits = dict(done.position.commits) if done.position else {}
             self.tell("view ends", view=done.view, version=done.version, commits=commits)
         else:
+            self.failures += 1
             self.tell("view stopped", "error", view=done.view, version=done.version, **_told(done))
 
 

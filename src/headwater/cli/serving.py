@@ -49,11 +49,17 @@ def run(
         opened.plan()
         with open_server(opened, settings) if serve else nullcontext() as server:
             narrator.tell("project starts", project=opened.name, url=server.url if server else None)
-            done = opened.run(*(views or ()), progress=narrator.progress, ended=narrator.ended, stop=stop)
+            done = opened.run(
+                *(views or ()),
+                progress=narrator.progress,
+                ended=narrator.ended,
+                failed=narrator.failed,
+                stop=stop,
+            )
             if server and any(found.error for found in done):
                 stop.wait()  # what is in the stores is served all the same
         narrator.tell("project ends", project=opened.name)
-    return 1 if any(found.error for found in done) else 0
+    return 1 if narrator.failures else 0
 
 
 @command

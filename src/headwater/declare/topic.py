@@ -35,6 +35,7 @@ class TopicOptions(TypedDict, total=False):
     idle: Duration | None
     max_ahead: Duration | None
     personal: Mapping[str, Names]
+    intake: model.Kafka | None
     comment: str | None
 
 
@@ -43,6 +44,7 @@ class StreamOptions(TopicOptions, total=False):
 
     key: Names
     unique: Names
+    within: Duration
 
 
 class TableOptions(TopicOptions, total=False):
@@ -124,9 +126,10 @@ def table(
 
 def _topic_options(kind: str, options: dict[str, Any], known: type, origin: Origin) -> dict[str, Any]:
     refuse_unknown(kind, options, known, origin)
-    given: dict[str, Any] = {"comment": options.get("comment")}
+    given: dict[str, Any] = {"comment": options.get("comment"), "intake": options.get("intake")}
     given |= {key: read_names(options[key]) for key in ("key", "unique", "primary_key") if key in options}
     given |= {key: read_distance(key, options[key], origin) for key in ("idle", "max_ahead") if key in options}
+    given |= {key: read_duration(key, options[key], origin) for key in ("within",) if key in options}
     given |= _time(kind, options.get("time"), options.get("watermark"), origin)
     personal = options.get("personal") or {}
     return given | {

@@ -30,6 +30,7 @@ class ViewOptions(TypedDict, total=False):
     grace: Duration
     late: model.LatePolicy
     emit: Literal["changes", "final"] | model.Emit | None
+    every: Duration | None
     store: str | None
     key: Names
     horizon: Duration | None
@@ -100,7 +101,7 @@ def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
     given: dict[str, Any] = {
         key: options[key] for key in ("late", "store", "materialized", "comment", "execution") if key in options
     }
-    for key in ("grace", "horizon", "retention"):
+    for key in ("grace", "every", "horizon", "retention"):
         if options.get(key) is not None:
             given[key] = read_duration(key, options[key], origin)
     if options.get("emit") is not None:

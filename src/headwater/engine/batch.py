@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from headwater.engine.apply import check_key
+from headwater.engine.early import as_of, shown_at
 from headwater.engine.join import FINAL
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
@@ -71,13 +72,15 @@ class BatchView:
 
     def frame(self, lowering: Lowering) -> DataFrame:
         """The rows of the view as a DataFrame."""
-        rows = lowering.view(self.planned.root)
+        rows, instant = _kept(lowering.view(self.planned.root)), shown_at(self.planned, self.reached)
+        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        settled = later(F.col(FINAL), pace_of(self.planned).settles) <= F.lit(self.reached)
+        if instant is not None:
+            early = _kept(as_of(self.planned, lowering, instant).view(self.planned.root)).where(~settled)
+            return rows.where(settled).select(*shown).unionByName(early.select(*shown))
         if self.planned.emit is Emit.FINAL and FINAL in rows.columns:
-            settled_at = later(F.col(FINAL), pace_of(self.planned).settles)
-            rows = rows.where(settled_at <= F.lit(self.reached))
-        if KEEP in rows.columns:
-            rows = rows.where(F.col(KEEP))
-        return rows.select(*(F.col(f"`{column.name}`") for column in self.planned.columns))
+            rows = rows.where(settled)
+        return rows.select(*shown)
 
     @property
     def reached(self) -> datetime:
@@ -133,6 +136,10 @@ class Upstream:
         carried[TIME] = F.col(f"`{planned.time.name}`")
         shown = [F.col(f"`{found.name}`") for found in scan.columns]
         return rows.select(*shown, *(column.alias(name) for name, column in carried.items()))
+
+
+def _kept(rows: DataFrame) -> DataFrame:
+    return rows.where(F.col(KEEP)) if KEEP in rows.columns else rows
 
 
 def batch_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> pa.Table:

@@ -7,26 +7,30 @@ waits here for a commit, so that it neither asks all the time nor wakes up late.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from datetime import timedelta
 
 from headwater.log import TopicLog
 from headwater.log.watch import Watch
 
-QUIET = timedelta(milliseconds=100)
-"""How long a query waits for a commit before its topics are quiet, and it closes what is due."""
+WAIT = timedelta(milliseconds=100)
+"""How long a query waits for a commit at a time: for so long it can't be stopped."""
+QUIET = timedelta(milliseconds=500)
+"""How long nothing is committed before the topics are quiet, and the query closes what is due."""
 
 
 class Cut:
     """The heads that one query's next batch goes to at most. Not thread-safe: Spark asks from one thread.
 
-    `is_quiet` tells that nothing was committed while the query waited, or that it has just started.
+    `is_quiet` tells that nothing was committed for a while, or that the query has just started.
     """
 
     def __init__(self, logs: Iterable[TopicLog], watch: Watch) -> None:
         self._watch = watch
         self._heads = watch.heads(logs)
         self._asked: dict[object, tuple[TopicLog, int]] = {}
+        self._moved_at = -QUIET.total_seconds()
         self.is_quiet = True
 
     def head(self, scan: object, log: TopicLog, reached: int) -> int:
@@ -38,6 +42,8 @@ class Cut:
 
     def _next(self) -> None:
         is_behind = any(reached < self._heads[log] for log, reached in self._asked.values())
-        self.is_quiet = not self._watch.wait(self._heads, timedelta() if is_behind else QUIET)
+        if self._watch.wait(self._heads, timedelta() if is_behind else WAIT):
+            self._moved_at = time.monotonic()
+        self.is_quiet = time.monotonic() - self._moved_at >= QUIET.total_seconds()
         self._heads = self._watch.heads(self._heads)
         self._asked.clear()

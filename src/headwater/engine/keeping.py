@@ -52,12 +52,21 @@ def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
         known = planned.horizon is not None and planned.execution.kind == "settle"
         back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"
         kept = f"its position in the store; each step reads the log again, {back} back"
-        return (Kept(planned.execution.kind, kept), *_counted(planned))
+        return (Kept(planned.execution.kind, kept), *_counted(planned), *_once(planned))
     grace = planned.view.grace
     found = [kept for stage in planned.stages for kept in _kept(stage, grace)]
     if not any(isinstance(stage, Aggregate | Join) for stage in planned.stages) and _unique(planned.root):
         found.append(_identities(planned.root, grace))
     return tuple(found)
+
+
+def _once(planned: PlannedView) -> Iterator[Kept]:
+    """The events of which others are copies."""
+    for scan in planned.scans:
+        if scan.within is not None and planned.execution.kind == "settle":
+            yield Kept(
+                "once per id", "id, time and place of each event that was taken", _after("its time", 2 * scan.within)
+            )
 
 
 def _counted(planned: PlannedView) -> Iterator[Kept]:

@@ -26,6 +26,7 @@ from headwater.engine.expand import expanded
 from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
+from headwater.engine.once import winners
 from headwater.engine.over import ahead, ranked, values_of
 from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
@@ -99,7 +100,9 @@ class Lowering:
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
-    Windows that overlap are combined from panes where it is said which of them are needed (`panes`).
+    Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes.
+
+    Where a scan gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled.
@@ -113,9 +116,10 @@ class Lowering:
     tally: Tally | None = None
     bare: bool = False
     turned_away: bool = False
+    taken: Callable[[Scan], DataFrame] | None = None
     retention: timedelta | None = None
     settled_at: datetime | None = None
-    panes: Needed | None = None
+    needed: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -174,12 +178,23 @@ class Lowering:
 
     def _scan(self, stage: Scan) -> Rows:
         frame = self.scan(stage)
+        if stage.within is not None:
+            return self._once(Rows(frame) if self.tally is None else self.tally.enter(frame), stage, stage.within)
         if self.tally is None:
             return Rows(frame)
         if self.bare:
             return self.tally.follow(frame)
         rows = self.tally.enter(frame)
         return rows.then(events(rows.frame)) if self.live else rows
+
+    def _once(self, rows: Rows, stage: Scan, within: timedelta) -> Rows:
+        """The rows of a topic that are taken of those with one id, which is asked of the whole of it."""
+        decidable = in_time(F.col(TIME), within)
+        late = rows.frame.where(~decidable)
+        self._set_aside(stage, late.withColumn(END, later(F.col(TIME), within - self.grace)))
+        rows = self._count(rows.then(rows.frame.where(decidable)), "late")
+        taken = winners(self.scan(stage), within) if self.taken is None else self.taken(stage)
+        return self._count(rows.then(rows.frame.join(taken, [COMMIT, ROW], "left_semi").drop(ID)), "duplicates")
 
     def _filter(self, stage: Filter) -> Rows:
         """Drop rows; behind an aggregate they are not dropped but marked, so that the store can delete them.
@@ -325,6 +340,8 @@ class Lowering:
         """The first rows of each partition."""
         rows = self._keyed(stage.input, partition)
         rank = stage.rank or _RANK
+        if self.needed is not None and ends(partition, stage.input):
+            rows = rows.then(self.needed.of(stage).cut(rows.frame))
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
         return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL)))
 
@@ -370,10 +387,11 @@ class Lowering:
 
     def _aggregate(self, stage: Aggregate) -> Rows:
         """One row per group. The bounds of a window follow from its end: as a key that alone is enough."""
-        if self.panes is not None and (paned := by_panes(stage)) is not None:
+        if self.needed is not None and (paned := by_panes(stage)) is not None:
             assert isinstance(stage.window, Hop | Cumulate)
-            panes = self.panes.given if self.panes.given is not None else self.gather(paned)
-            return Rows(_finished(stage, windows_of(paned, panes, stage.window, self.panes), F.col(MARK)))
+            needed = self.needed.of(stage)
+            panes = needed.given if needed.given is not None else self.gather(paned)
+            return Rows(_finished(stage, windows_of(paned, panes, stage.window, needed), F.col(MARK)))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         if is_endless(stage):
             # whatever is shown of a group that has no end is open, and nothing can be what is left of one
@@ -428,7 +446,7 @@ class Lowering:
         keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
         frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
-        frame = barrier(frame, "sessions", _every())
+        frame = barrier(frame, f"sessions{next(self._numbers)}", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
         if (
             self.settled and self.horizon is not None

@@ -19,7 +19,7 @@ from headwater.engine.stamp import END, STAMP, WINDOWS, later
 from headwater.engine.window import Spread, whole
 from headwater.model import Cumulate, Hop
 from headwater.plan.panes import pane_of
-from headwater.plan.stages import Aggregate, Named, Role
+from headwater.plan.stages import Aggregate, Named, Role, Stage
 
 _MICROSECOND, _MILLISECOND = timedelta(microseconds=1), timedelta(milliseconds=1)
 _BACK, _START = "__back", "__start"
@@ -27,14 +27,25 @@ _BACK, _START = "__back", "__start"
 
 @dataclass(frozen=True)
 class Needed:
-    """Which windows are asked for: those that end after an instant, and up to another.
+    """Which groups of a stage are asked for: those that end after an instant, and up to another.
 
-    Where the panes of a view are `given` they are not made from the rows of the log.
+    What another stage may look at is not known. Where the panes of a view are `given` they are not made from the rows
+    of the log.
     """
 
+    stage: Stage | None = None
     after: datetime | None = None
     until: datetime | None = None
     given: DataFrame | None = None
+
+    def of(self, stage: Stage) -> Needed:
+        """What is asked for of a stage."""
+        return self if stage is self.stage else Needed()
+
+    def cut(self, rows: DataFrame) -> DataFrame:
+        """The rows of the groups that are asked for."""
+        rows = rows if self.after is None else rows.where(F.col(MARK) > F.lit(self.after))
+        return rows if self.until is None else rows.where(F.col(MARK) <= F.lit(self.until))
 
 
 def admitting(frame: DataFrame, spread: Spread, grace: timedelta) -> DataFrame:

@@ -84,16 +84,20 @@ def slice_scan(
 
 
 def _columns(scan: Scan, pace: Pace) -> list[str]:
-    own = ["_commit", "_row", pace.stamp, *(["_id"] if scan.unique else [])]
+    own = ["_commit", "_row", pace.stamp, *(["_id"] if _is_identified(scan) else [])]
     time = [scan.time] if scan.time else []
     return list(dict.fromkeys([*(found.name for found in scan.columns), *time, *own]))
+
+
+def _is_identified(scan: Scan) -> bool:
+    return bool(scan.unique) or scan.within is not None
 
 
 def _named(rows: DataFrame, scan: Scan, pace: Pace, *, stamped: bool = True) -> DataFrame:
     carried = {COMMIT: "_commit", ROW: "_row", **({STAMP: pace.stamp} if stamped else {})}
     if scan.time:
         carried[TIME] = scan.time
-    if scan.unique:
+    if _is_identified(scan):
         carried[ID] = "_id"
     shown = [F.col(f"`{found.name}`") for found in scan.columns]
     return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()))

@@ -29,23 +29,25 @@ from pyspark.sql import functions as F
 from headwater.engine.apply import check_key
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference
+from headwater.engine.early import as_of, shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
+from headwater.engine.once import KeptWinners
 from headwater.engine.panes import Needed
 from headwater.engine.scan import batch_scan, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
+from headwater.engine.stamp import NEW
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
 from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
-from headwater.plan.panes import pane_aggregate
-from headwater.plan.stages import Scan
+from headwater.plan.stages import STATELESS, Scan
 
 _OPEN = "__open"
 _MARGIN = timedelta(seconds=1)
@@ -103,7 +105,7 @@ class SettleView:
                 ends = {name: offset["commit"] for name, offset in upto.items()}
                 if at is not None and ends == dict(at.commits):
                     return at
-                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES:
+                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
                     open_part = self._open_part(spark, at)
                 at, open_part = self._step(spark, at, ends, open_part)
         except (PySparkException, Py4JError) as cause:
@@ -115,14 +117,18 @@ class SettleView:
     ) -> tuple[Settled, pa.Table]:
         schema, number = output_schema(self.planned), begin.number + 1 if begin else 0
         rows, ledger = self._computed(spark, begin, upto)
-        shown, still_open = rows.select(schema.names).cast(schema), rows.filter(rows[_OPEN]).select(schema.names)
-        still_open = still_open.cast(schema)
+        settled, still_open = rows.filter(pc.invert(rows[_OPEN])), rows.filter(rows[_OPEN])
+        if self.planned.view.every is not None:
+            still_open = self._early(spark, begin, upto, before)
+        shown = pa.concat_tables([found.select(schema.names).cast(schema) for found in (settled, still_open)])
         check_key(self.planned, shown)
-        if self.planned.emit is Emit.CHANGES:
-            upserts, deletes = difference(before if before is not None else schema.empty_table(), shown, self.key)
+        if self.planned.emit is Emit.CHANGES and self.key:
+            known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
+            upserts, deletes = difference(known, shown, self.key)
             self._keep(number, still_open)
         else:
-            upserts, deletes = shown.filter(pc.invert(rows[_OPEN])), schema.empty_table().select(list(self.key))
+            upserts = settled.select(schema.names).cast(schema)
+            deletes = schema.empty_table().select(list(self.key))
         reached = pace_of(self.planned).reached(self.logs, upto)
         counts = {**ledger, LOGGED: self._logged(begin, upto)}
         self.deliver(Changes(number, upserts, deletes, upto, reached, reached, counts))
@@ -147,6 +153,19 @@ class SettleView:
         kept.write(number, upto, panes, self._settled_at(upto))
         return as_arrow(self._slice(spark, begin, upto, None, given(spark, panes)), None), ledger
 
+    def _early(
+        self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int], before: pa.Table | None
+    ) -> pa.Table:
+        """The open part of a view that shows it at a cadence: it stays as it was until the next instant."""
+        pace = pace_of(self.planned)
+        reached = pace.reached(self.logs, upto)
+        instant = shown_at(self.planned, reached)
+        if begin is not None and before is not None and instant == shown_at(self.planned, begin.watermark):
+            kept = before[FINAL]
+            return before.filter(pc.greater(kept, pa.scalar(reached - pace.settles, kept.type)))
+        rows = as_arrow(self._slice(spark, begin, upto, None, instant=instant), None)
+        return rows.filter(rows[_OPEN])
+
     def _slice(
         self,
         spark: SparkSession,
@@ -154,17 +173,30 @@ class SettleView:
         upto: Mapping[str, int],
         tally: Tally | None,
         panes: DataFrame | None = None,
+        instant: datetime | None = None,
     ) -> DataFrame:
-        """The rows that are not yet final where the slice begins, and whether they are where it ends."""
+        """The rows that are not yet final where the slice begins, when they are, and whether it ends later.
+
+        They are as they were when the watermark reached an `instant`, if one is given. Where rows are written once they
+        are final, the others are left out before they are computed; unless none can have become final: Spark would see
+        that no row can be shown, and would not count any.
+        """
         settled_at = begin.watermark - pace_of(self.planned).settles if begin else None
-        needed = self._needed(settled_at, self._settled_at(upto), panes)
-        rows = replace(self._lowering(spark, begin, upto, tally), panes=needed).view(self.planned.root)
+        until = self._settled_at(upto) if self.planned.emit is Emit.FINAL else None
+        until = None if until and settled_at and until <= settled_at else until
+        lowering = replace(self._lowering(spark, begin, upto, tally), needed=self._needed(settled_at, until, panes))
+        rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
+        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        if FINAL not in rows.columns:  # computed from one row, it is final when it comes
+            final = F.lit(self._settled_at(upto)).alias(FINAL)
+            return rows.where(F.col(NEW)).select(*shown, final, F.lit(False).alias(_OPEN))
         if settled_at is not None:
             rows = rows.where(F.col(FINAL) > F.lit(settled_at))
-        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        return rows.select(*shown, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
+        if until is not None:
+            rows = rows.where(F.col(FINAL) <= F.lit(until))
+        return rows.select(*shown, FINAL, (F.col(FINAL) > F.lit(self._settled_at(upto))).alias(_OPEN))
 
     def _lowering(
         self,
@@ -178,7 +210,8 @@ class SettleView:
         """How the stages are lowered over a slice, or over the commits alone that are new in it."""
         pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
         is_sliced = begin is not None and self.planned.execution.kind == "settle"
-        since = _before(begin.watermark - pace.settles, horizon) if begin is not None and is_sliced else None
+        every = self.planned.view.every
+        since = _before(begin.watermark - pace.settles, horizon, every) if begin is not None and is_sliced else None
 
         def scan(stage: Scan) -> DataFrame:
             log, last = self.logs[stage.relation], upto[stage.relation]
@@ -188,23 +221,39 @@ class SettleView:
             return slice_scan(spark, log, stage, pace, after, last, since)
 
         lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        if self.planned.execution.kind == "settle":
+            lowering = replace(lowering, taken=lambda stage: self._taken(spark, stage, begin, upto))
         return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+
+    def _taken(self, spark: SparkSession, stage: Scan, begin: Settled | None, upto: Mapping[str, int]) -> DataFrame:
+        """The rows of a topic that are taken once, as far back as a slice reaches."""
+        assert stage.within is not None
+        kept = KeptWinners(stage.relation, stage.within, self.folder)
+        after, last = begin.commits[stage.relation] if begin else 0, upto[stage.relation]
+        found = kept.read(last)
+        if found is None:
+            before = kept.read(after)
+            first = 0 if before is None else after + 1
+            rows = batch_scan(spark, self.logs[stage.relation], stage, pace_of(self.planned), first, last)
+            found = kept.found(spark, before, rows)
+            reach = max(self.planned.horizon or timedelta(), stage.within)
+            kept.write(last, found, _before(self._settled_at(upto), reach, self.planned.view.every), but=after)
+        return given(spark, found)
 
     def _settled_at(self, upto: Mapping[str, int]) -> datetime:
         """What is final once these commits are read."""
         pace = pace_of(self.planned)
         return pace.reached(self.logs, upto) - pace.settles
 
-    def _needed(self, after: datetime | None, until: datetime, panes: DataFrame | None) -> Needed | None:
-        """Which windows a step shows. What stands above an aggregate may look at others as well.
+    def _needed(self, after: datetime | None, until: datetime | None, panes: DataFrame | None) -> Needed | None:
+        """Which groups a step shows, of the last stage that has groups: it may look at others of those below.
 
         What is computed from the whole log each time takes rows as they are.
         """
         if self.planned.execution.kind == "batch":
             return None
-        if pane_aggregate(self.planned.root) is None:
-            return Needed()
-        return Needed(after, until if self.planned.emit is Emit.FINAL else None, panes)
+        last = next((stage for stage in reversed(self.planned.stages) if not isinstance(stage, STATELESS)), None)
+        return Needed(last, after, until, panes)
 
     def _logged(self, begin: Settled | None, upto: Mapping[str, int]) -> int:
         found = 0
@@ -220,13 +269,13 @@ class SettleView:
 
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """The rows that were open after the last step."""
-        schema, file = output_schema(self.planned), self._file(at.number)
         try:
-            kept: pa.Table = feather.read_table(file)
-            return kept.cast(schema)
-        except (OSError, pa.ArrowInvalid):
-            rows = as_arrow(self._slice(spark, at, at.commits, None), None)
-            return rows.filter(rows[_OPEN]).select(schema.names).cast(schema)
+            kept: pa.Table = feather.read_table(self._file(at.number))
+            return kept.select([*output_schema(self.planned).names, FINAL])
+        except (OSError, pa.ArrowInvalid, KeyError):
+            instant = shown_at(self.planned, at.watermark)
+            rows = as_arrow(self._slice(spark, at, at.commits, None, instant=instant), None)
+            return rows.filter(rows[_OPEN])
 
     def _keep(self, number: int, rows: pa.Table) -> None:
         """Keep the open part of a step before the step is delivered: if that fails, the step is done again."""
@@ -244,9 +293,9 @@ class SettleView:
         return self.folder / f"open-{number}.arrow"
 
 
-def _before(at: datetime, horizon: timedelta) -> datetime | None:
-    """Twice the horizon before an instant; None if that is before the beginning of the calendar."""
+def _before(at: datetime, horizon: timedelta, every: timedelta | None) -> datetime | None:
+    """Twice the horizon before an instant, and before that of a cadence; None if it is before the calendar begins."""
     try:
-        return at - 2 * horizon - _MARGIN
+        return at - 2 * horizon - (every or timedelta()) - _MARGIN
     except OverflowError:
         return None

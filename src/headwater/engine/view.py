@@ -124,6 +124,11 @@ def published(planned: PlannedView) -> Published:
     return until if _is_whole(time.window) else Published(until.lag + _MILLISECOND, until.reach + _MILLISECOND)
 
 
+def latest_final(planned: PlannedView) -> timedelta:
+    """How long after its own time a row can still change by rows that are in time."""
+    return _lag(planned.root, planned.sight, False)
+
+
 def _is_whole(window: Window | None) -> bool:
     """Whether a window begins and ends at whole milliseconds."""
     if window is None or isinstance(window, Session):

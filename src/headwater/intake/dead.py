@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headwater.errors import DataError
 from headwater.intake.encode import spell
-from headwater.model import Column, Stream, Topic
+from headwater.model import INSTANT, Column, Stream, Topic
 
 DEAD = pa.schema(
     [
@@ -19,9 +19,15 @@ DEAD = pa.schema(
         pa.field("error", pa.string(), nullable=False),
         pa.field("source", pa.string()),
         pa.field("position", pa.string(), nullable=False),
+        pa.field("key", pa.binary()),
+        pa.field("sent_at", INSTANT),
+        pa.field("headers", pa.map_(pa.string(), pa.binary())),
     ]
 )
-"""The columns of dead letters. `error` is the code of a `DataError`; `reason` is a sentence for people."""
+"""The columns of dead letters. `error` is the code of a `DataError`; `reason` is a sentence for people. The last three
+are a message's *envelope*: what came beside its value, NULL where an event came otherwise."""
+
+ENVELOPE = [DEAD.field(name) for name in ("key", "sent_at", "headers")]
 
 NO_LETTERS = DEAD.empty_table()
 
@@ -59,6 +65,7 @@ def table_of(letters: Iterable[Letter], source: str | None) -> pa.Table:
         pa.array([letter.error.code() for letter in found], pa.string()),
         pa.repeat(pa.scalar(source, pa.string()), len(found)),
         pa.array([letter.position for letter in found], pa.string()),
+        *(pa.nulls(len(found), field.type) for field in ENVELOPE),
     ]
     return pa.Table.from_arrays(columns, schema=DEAD)
 

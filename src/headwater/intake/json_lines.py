@@ -23,12 +23,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from headwater.errors import UnreadableEvent
+from headwater.errors import MissingValue, UnreadableEvent
 from headwater.intake.batch import Batch, Part, merge
 from headwater.intake.convert import convert
+from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.layout import Layout
 from headwater.intake.lines import Lines, examine, join, read_in_pieces, split
+from headwater.intake.messages import Messages
 from headwater.intake.values import TWICE, Number, column_of
 from headwater.model import INSTANT
 
@@ -39,7 +41,7 @@ _FEW = 32
 """For so few lines setting up Arrow's reader costs more than reading them one by one."""
 
 _ODDITIES: tuple[tuple[Callable[[bytes], object], str], ...] = (
-    (re.compile(rb"\}[ \t\r]*n").search, r"\}[ \t\r]*n"),
+    (re.compile(rb"\}[ \t\r\n]*n").search, r"\}[ \t\r\n]*n"),
     (lambda block: b"Inf" in block or b"-NaN" in block, "Inf|-NaN"),
     (lambda block: b"\0" in block, r"\x00"),
 )
@@ -88,13 +90,30 @@ class JsonLines:
         """The rows of a block, and letters for the lines that aren't rows."""
         examined, letters = examine(split(block), where, first)
         lines = examined.trimmed()
+        whole, refused = self._read(lines, block)
+        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused)
+
+    def read_messages(self, messages: Messages, where: str) -> Batch:
+        """The rows of messages, each one text that may hold newlines, and letters for all others, empty ones too."""
+        examined, letters = examine(messages.values, where, messages.offsets)
+        lines = examined.trimmed()
+        absent = pc.or_(messages.values.is_null(), pc.equal(lines.texts, "").fill_null(False))
+        missing = pc.indices_nonzero(absent).to_pylist()
+        letters += [lines.letter(place, MissingValue, "the message has no value") for place in missing]
+        whole, refused = self._read(lines, messages.content)
+        columns = list(whole.columns)
+        for name, values in messages.beside.items():
+            columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
+        return Batch(columns, JsonOriginals(lines, whole.lines), letters + refused)
+
+    def _read(self, lines: Lines, block: bytes) -> tuple[Part, list[Letter]]:
+        """The rows of lines that stand in a block, and letters for those that aren't rows; blank ones are neither."""
         sound = self._sound(block, lines)
         found = pc.indices_nonzero(sound)
         parts, doubtful = self._fast(lines, found)
         odd = pc.indices_nonzero(pc.and_not(lines.present(), sound)).to_pylist()
         careful, refused = self._careful(lines, sorted([*odd, *doubtful]))
-        whole = merge([*parts, careful] if len(careful.lines) or not parts else parts)
-        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused)
+        return merge([*parts, careful] if len(careful.lines) or not parts else parts), refused
 
     def _sound(self, block: bytes, lines: Lines) -> pa.Array:
         """Which lines Arrow's reader can be trusted with."""

@@ -24,7 +24,7 @@ LINES_AT_ONCE = 65_536
 BYTES_AT_ONCE = 256 * 1024 * 1024
 """How many bytes are decoded at once; the reader counts them in 32 bits."""
 
-_BLANKS = " \t\r"
+_BLANKS = " \t\r\n"
 _TOO_LARGE = f"the line has more than {LARGEST_EVENT:,} bytes"
 _LEAF = 512
 _PIECES = 16
@@ -44,7 +44,7 @@ class Lines:
 
     def letter(self, line: int, error: type[DataError], reason: str) -> Letter:
         """A dead letter for one line."""
-        return Letter(line, self.raw[line].as_py(), reason, error, self.position(line))
+        return Letter(line, self.raw[line].as_py() or b"", reason, error, self.position(line))
 
     def position(self, line: int) -> str:
         """Where the line is: the name of the file and the line's number in it."""

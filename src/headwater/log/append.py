@@ -27,6 +27,12 @@ class Request:
     arrived: int
     sequence: producer.Sequence | None = None
     history: bool = False
+    moves: tuple[producer.Move, ...] = ()
+
+    @property
+    def sequences(self) -> list[producer.Sequence]:
+        """What the log keeps of its producers, in the same entry as the rows."""
+        return [*([self.sequence] if self.sequence else []), *(move.sequence for move in self.moves)]
 
     @classmethod
     def of(cls, rows: pa.Table, source: str | pa.Array, arrived: int) -> Request:
@@ -54,10 +60,10 @@ def share_commit(waiting: Mapping[int, Request]) -> dict[int, Request]:
     for index, request in waiting.items():
         if request.history:
             return chosen or {index: request}
-        if request.sequence:
-            if request.sequence.producer in producers:
-                break
-            producers.add(request.sequence.producer)
+        named = {sequence.producer for sequence in request.sequences}
+        if named & producers:
+            break
+        producers |= named
         chosen[index] = request
     return chosen
 
@@ -75,7 +81,7 @@ def draft(
     arrived = np.maximum.accumulate(np.maximum(arrivals.arrived, clock.arrived))
     stamped = _stamped(topic, number, 0, rows, _sources(requests), arrived, stamps)
     at = milliseconds(now)
-    sequences = [request.sequence for request in requests if request.sequence]
+    sequences = [sequence for request in requests for sequence in request.sequences]
     actions, note = producer.as_actions(sequences, number, at), producer.as_note(sequences)
     file = write_file(storage, stamped, topic) if stamped.num_rows else None
     proposal = Proposal(

@@ -3,6 +3,10 @@
 A producer numbers what it sends. The log keeps its last number in a Delta `txn` action, in the same entry as the rows,
 and the commit it went to in a second one, so that a repetition is answered with the first commit's number for as long
 as the log exists. A digest of the content in the commit's note tells a repetition from a number used twice.
+
+A *move* is for a producer that can read its input again from anywhere, such as a partition of Kafka: its number is the
+*position* up to which the log has taken its input in. A move says from which position to which; it is refused if the
+log stands elsewhere, so of two writers that read the same input one is told that it was overtaken.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import SequenceRefused
+from headwater.errors import Fenced, SequenceRefused
 from headwater.log.entry import Action, EntryLog
 
 _COMMIT_SUFFIX = "#commit"
@@ -26,7 +30,21 @@ class Sequence:
 
     producer: str
     number: int
-    digest: str
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class Move:
+    """From `before` (None: nothing was taken in yet) to `after`, in the same entry as the rows in between."""
+
+    producer: str
+    before: int | None
+    after: int
+
+    @property
+    def sequence(self) -> Sequence:
+        """How the log keeps it."""
+        return Sequence(self.producer, self.after, None)
 
 
 @dataclass(frozen=True)
@@ -58,15 +76,29 @@ class Producers:
 
     def find(self, topic: str, sequence: Sequence) -> int | None:
         """The commit that has this sequence already, or None if it is new. Refuses one that went back or was reused."""
-        if sequence.producer not in self._last:
-            self._last[sequence.producer] = self._load(sequence.producer)
-        last = self._last[sequence.producer]
+        last = self._met(sequence.producer)
         if last is None or sequence.number > last.number:
             return None
         known = last if sequence.number == last.number else self._search(sequence, last)
         if known is not None and known.digest in (None, sequence.digest):
             return known.commit
         raise _refusal(topic, sequence, last, reused=known is not None)
+
+    def position(self, producer: str) -> int | None:
+        """The last number of a producer; None if it has none."""
+        last = self._met(producer)
+        return None if last is None else last.number
+
+    def check(self, topic: str, move: Move) -> None:
+        """Refuse a move that doesn't begin where the log stands."""
+        position = self.position(move.producer)
+        if position != move.before:
+            raise _overtaken(topic, move, position)
+
+    def _met(self, producer: str) -> _Last | None:
+        if producer not in self._last:
+            self._last[producer] = self._load(producer)
+        return self._last[producer]
 
     def _search(self, sequence: Sequence, last: _Last) -> _Last | None:
         """Look for an older sequence in the entries that are still there; a producer's numbers only go up."""
@@ -116,4 +148,16 @@ def _refusal(topic: str, sequence: Sequence, last: _Last, *, reused: bool) -> Se
         producer=sequence.producer,
         sequence=sequence.number,
         last=last.number,
+    )
+
+
+def _overtaken(topic: str, move: Move, position: int | None) -> Fenced:
+    return Fenced(
+        f'another run has taken over the intake of "{topic}"',
+        detail=f'This one had read "{move.producer}" up to {move.before}; the log stands at {position}. Nothing was '
+        "appended by this commit, and nothing is missing.",
+        hint="Let one process take a topic in: stop one of the two.",
+        topic=topic,
+        producer=move.producer,
+        position=position,
     )

@@ -74,6 +74,12 @@ class TopicLog:
         recorded = self.snapshot().recorded
         return recorded.identity if recorded else None
 
+    def position(self, producer: str) -> int | None:
+        """Up to where the log has taken in what a producer sends; None if it has nothing of it."""
+        with self._group.turn:
+            self._journal.refresh()
+            return self._journal.producers.position(producer) if self._journal.head >= 0 else None
+
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
         with self._group.turn:
@@ -100,18 +106,20 @@ class TopicLog:
         sequence: tuple[str, int] | None = None,
         history: bool = False,
         arrived_at: datetime | None = None,
+        moves: Sequence[producer.Move] = (),
     ) -> Appended:
         """Append rows and return when they are durable.
 
         `rows` has the topic's columns, `_id` where identity is declared, and `_op` for a table. `source` is one name,
         or one per row. `sequence` is (producer, number): the same one again appends nothing and is answered with the
-        first commit. A `history` load is stamped as a whole, with the watermark before it.
+        first commit. A `history` load is stamped as a whole, with the watermark before it. `moves` are written in the
+        same entry as the rows; `Fenced` if one of them doesn't begin at the log's `position` of its producer.
         """
-        if not rows.num_rows and sequence is None:
+        if not rows.num_rows and sequence is None and not moves:
             return Appended(self.topic.name, self.head, 0, self.watermark)
         request = Request.of(rows, source, microseconds(arrived_at or self.now()))
         numbered = None if sequence is None else producer.Sequence(*sequence, producer.digest(rows))
-        return self._group.submit(replace(request, sequence=numbered, history=history))
+        return self._group.submit(replace(request, sequence=numbered, history=history, moves=tuple(moves)))
 
     def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
         """How many of these rows would fall behind the watermark only because of rows before them in this very load."""
@@ -200,9 +208,11 @@ class TopicLog:
 
     def _known(self, request: Request) -> Appended | HeadwaterError | None:
         """The answer to a request that needs no commit: a repetition, or a refusal."""
-        if request.sequence is None:
-            return None
         try:
+            for move in request.moves:
+                self._journal.producers.check(self.topic.name, move)
+            if request.sequence is None:
+                return None
             commit = self._journal.producers.find(self.topic.name, request.sequence)
         except HeadwaterError as refused:
             return refused

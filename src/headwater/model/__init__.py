@@ -3,6 +3,7 @@
 from headwater.model.column import Column, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
+from headwater.model.intake import Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.pattern import Pattern
 from headwater.model.project import Declaration, Project
@@ -16,8 +17,8 @@ from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Win
 
 __all__ = [
     "CONTENT", "INSTANT", "Bounded", "Calendar", "Column", "Cumulate", "Declaration", "Emit", "Function", "Hop",
-    "LatePolicy", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query",
-    "Session", "SqlQuery", "Store", "Stream", "Table", "Topic", "Tumble", "Variant", "View", "ViewExecution",
+    "Kafka", "LatePolicy", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile",
+    "Query", "Session", "SqlQuery", "Store", "Stream", "Table", "Topic", "Tumble", "Variant", "View", "ViewExecution",
     "WatermarkStrategy", "Window",
     "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

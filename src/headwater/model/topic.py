@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from headwater.errors import Origin
 from headwater.model.column import Column, schema_of
+from headwater.model.intake import Kafka
 from headwater.model.lateness import WatermarkStrategy
 
 
@@ -25,7 +26,8 @@ class Topic:
     """A declared topic. `time` is the event-time column; without one the topic can't be used where time is.
 
     `idle` is how long a source may be silent before the watermark stops waiting for it (None: it always waits).
-    `max_ahead` is how far an event time may lie ahead of its arrival (None: any distance).
+    `max_ahead` is how far an event time may lie ahead of its arrival (None: any distance). `intake` is where events are
+    fetched from (None: they are appended by calls).
     """
 
     name: str
@@ -35,6 +37,7 @@ class Topic:
     idle: timedelta | None = None
     max_ahead: timedelta | None = timedelta(days=1)
     personal: tuple[Personal, ...] = ()
+    intake: Kafka | None = None
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

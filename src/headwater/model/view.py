@@ -60,8 +60,8 @@ class View:
     """A declared view. `materialized` views are kept in a store; others are inlined where they are read.
 
     `emit` and `execution` None let the planner choose. `horizon` is how far back an input can matter where the planner
-    can't derive it. `retention` bounds state that no window or time bound limits. `store` may name several stores, with
-    commas between them: the first one leads.
+    can't derive it. `retention` is how long a row counts in groups that nothing ends. `every` is how often rows that
+    are not final are shown anew. `store` may name several stores, with commas between them: the first one leads.
     """
 
     name: str
@@ -70,6 +70,7 @@ class View:
     grace: timedelta = timedelta()
     late: LatePolicy = "keep"
     emit: Emit | None = None
+    every: timedelta | None = None
     store: str | None = None
     key: tuple[str, ...] = ()
     horizon: timedelta | None = None

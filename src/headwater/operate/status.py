@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
 from headwater.log.read import count_rows
@@ -103,7 +104,7 @@ def topic_status(log: TopicLog, dead: TopicLog) -> TopicStatus:
         for name, source in sorted(clock.sources.items())
     )
     watermark = instant(clock.watermark)
-    return TopicStatus(log.topic.name, log.head, count_rows(log), count_rows(dead), watermark, sources)
+    return TopicStatus(log.topic.name, log.head, count_rows(log), count_open(log, dead), watermark, sources)
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")

@@ -1,7 +1,8 @@
 """Ticking: the watermarks of silent topics go on while views follow them, so that windows close without new events.
 
 A topic that declares `idle` is ticked every second; once it has been silent for long, at every tenth of its silence, up
-to a minute: a topic that rests over night doesn't fill its log with ticks.
+to a minute: a topic that rests over night doesn't fill its log with ticks. A topic with an intake is ticked by that: it
+alone knows whether a source is silent, or we are behind.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Ticker:
     """Ticks topics in a thread of its own. `after` is told of each tick's commit."""
 
     def __init__(self, logs: Iterable[TopicLog], after: Callable[[TopicLog, int], None]) -> None:
-        self._next = {log: log.now() for log in logs if log.topic.idle is not None}
+        self._next = {log: log.now() for log in logs if log.topic.idle is not None and log.topic.intake is None}
         self._after = after
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._go_on, name="headwater-ticks", daemon=True)

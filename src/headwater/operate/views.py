@@ -168,6 +168,18 @@ class Views:
         with failures_of(name):
             return self._batch(self._plan.view(name), after, upto).rows(self._spark)
 
+    def changes(self, name: str, version: int | None = None, since: int | None = None) -> Iterator[pa.Table]:
+        """What the batches of a version after `since` changed, by default of the served one: a table for each batch.
+
+        Its columns are those of `changes_schema`, and `timing`, which says whether a change was early, on time or late.
+        """
+        from headwater.engine.timing import with_timing
+
+        planned = self._plan.view(name)
+        number = self._versions(planned).promoted().target.version if version is None else version
+        for found in self._store_of(planned).changes(planned.name, number, since):
+            yield with_timing(planned, found)
+
     def ledger(self, name: str) -> Ledger:
         """What became of every row that the served version of a view has read."""
         planned = self._plan.view(name)

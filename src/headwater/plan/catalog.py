@@ -29,7 +29,8 @@ def scan_topic(topic: model.Topic) -> Relation:
     """The relation of a declared stream or table."""
     watermarked = topic.time is not None and topic.watermark is not None
     columns = tuple(_declared(topic, column, watermarked) for column in topic.columns)
-    unique = _unique(topic)
+    within = topic.within if isinstance(topic, model.Stream) else None
+    unique = _unique(topic) if within is None else ()
     scan = Scan(
         (*columns, *_hidden(topic.name, varies=bool(unique))),
         topic.name,
@@ -38,6 +39,7 @@ def scan_topic(topic: model.Topic) -> Relation:
         watermarked,
         unique,
         topic.primary_key if isinstance(topic, model.Table) else (),
+        within=within,
         origin=topic.origin,
     )
     return Relation(scan)

@@ -27,6 +27,7 @@ from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
 from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
+from headwater.plan.identity import judge_identity
 from headwater.plan.key import key_of
 from headwater.plan.late import late_rows
 from headwater.plan.lower import lower
@@ -99,6 +100,7 @@ class _Check:
 
     def _check_topics(self) -> None:
         for topic in self.project.topics:
+            self.findings += judge_identity(topic)
             for personal in topic.personal:
                 self.findings.append(
                     NotSupportedYet(

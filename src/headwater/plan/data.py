@@ -27,6 +27,8 @@ def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -
         "execution": [execution.kind, execution.emit.value, _data(execution.horizon)],
         "lateness": _data((view.grace, view.horizon, view.retention)),
     }
+    if view.every is not None:
+        kept["every"] = _data(view.every)
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -51,6 +53,7 @@ def view_as_dict(planned: PlannedView) -> dict[str, Any]:
         "why": execution.why,
         "emit": execution.emit.value,
         "emit_why": execution.emit_why,
+        "every": _data(planned.view.every),
         "horizon": _data(execution.horizon),
         "retention": _data(planned.view.retention),
         "grace": _data(planned.view.grace),

@@ -42,7 +42,9 @@ def describe_view(planned: PlannedView) -> str:
     facts = [
         ("execution", f"{execution.kind}: {execution.why}"),
         ("emit", f"{execution.emit.value}: {execution.emit_why}" if execution.emit_why else ""),
+        ("every", model.spell_duration(planned.view.every) if planned.view.every is not None else ""),
         ("panes", _panes(planned)),
+        ("every", model.spell_duration(planned.view.every) if planned.view.every is not None else ""),
         ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),
         ("horizon", horizon),
         ("retention", _retention(planned)),
@@ -97,7 +99,8 @@ def line(stage: Stage) -> str:
 def _(stage: Scan) -> str:
     columns = ", ".join(field.name for field in stage.columns)
     unique = f" unique by {', '.join(stage.unique)}" if stage.unique else ""
-    return f"Scan {stage.kind} {stage.relation}{unique}: {columns or 'no column'}"
+    once = f" once per id within {model.spell_duration(stage.within)}" if stage.within is not None else ""
+    return f"Scan {stage.kind} {stage.relation}{unique}{once}: {columns or 'no column'}"
 
 
 @line.register

@@ -27,6 +27,7 @@ from headwater.plan.stages import (
     Deduplicate,
     Join,
     Over,
+    Scan,
     Stage,
     TopN,
     Union,
@@ -75,15 +76,42 @@ def _not_live(view: model.View, root: Stage) -> str | None:
     obstacle = next(_obstacles(root), None)
     if obstacle is None and append_only and view.emit is Emit.CHANGES:
         return f"Spark's streaming keeps no changes of {append_only}"
+    if obstacle is None and view.every is not None:
+        return "Spark's streaming shows what is not final whenever it changes"
     return obstacle
 
 
 def _not_settled(view: model.View, root: Stage) -> str | None:
-    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()) and _not_live(view, root) is None:
         return "every row is computed from one row, so that there is nothing to wait for"
     if _not_live(view, root) is None and _gives_pairs(root):
         return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
     return "nothing says how far back an input can matter" if _horizon(view, root) is None else None
+
+
+def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
+    """Why a view can't show what isn't final at the cadence that it states, and what to do; None if it can."""
+    leave_out = "Leave every out."
+    if view.every is None:
+        return None
+    if view.every <= timedelta():
+        return f"It states {model.spell_duration(view.every)}.", "Write how often, like every = '10 seconds'."
+    if view.emit is Emit.FINAL:
+        return "It emits a row once, when it is final.", "Leave every out, or write emit = 'changes'."
+    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+        return "Every row is computed from one row, and is final at once.", leave_out
+    if settles(root) and key_of(view, root)[0].kind == "row":
+        return (
+            "Its rows have no key by which a change could find them.",
+            "Declare what tells them apart with key = '…'.",
+        )
+    if any(isinstance(stage, Scan) and stage.kind == "view" for stage in root.walk()):
+        return "It reads a view, whose rows come to it when they are final.", "State every for the view that it reads."
+    return (
+        ("Nothing says how far back an input can matter.", "State horizon = '…'.")
+        if _horizon(view, root) is None
+        else None
+    )
 
 
 def _gives_pairs(root: Stage) -> bool:
@@ -152,6 +180,8 @@ def _obstacles(root: Stage) -> Iterator[str]:
 
 def _obstacle(stage: Stage) -> str | None:
     match stage:
+        case Scan() if stage.within is not None:
+            return "which of the events with one id is taken is decided over the log"
         case Apply():
             return "a Python function of DataFrames is run on slices of the log"
         case Over():

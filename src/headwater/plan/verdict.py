@@ -26,7 +26,7 @@ from headwater.errors import (
 from headwater.model.column import RESERVED_PREFIX
 from headwater.plan.context import Context, did_you_mean
 from headwater.plan.endless import judge_endless
-from headwater.plan.execution import execution, executions, refused_emit, refused_execution, settles
+from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.sets import NUMBER
 from headwater.plan.stages import (
     STATELESS,
@@ -65,6 +65,7 @@ def judge(
     _judge_tables(context, root)
     _judge_key(context, root, missing)
     _judge_emit(context, root)
+    _judge_cadence(context, root)
     _judge_execution(context, root)
     _judge_store(context, root, stores)
     _judge_inputs(context, root, unsettled)
@@ -266,6 +267,14 @@ def _judge_emit(context: Context, root: Stage) -> None:
         return
     what = f"can't keep emit = '{view.emit.value}'" if view.emit else "can't keep its rows up to date"
     _report(context, EmitRefused, what, view.origin, detail=refused[0], hint=refused[1])
+
+
+def _judge_cadence(context: Context, root: Stage) -> None:
+    view, refused = context.view, refused_cadence(context.view, root)
+    if refused is not None:
+        detail, hint = refused
+        what = "states every, and has nothing to show at a cadence"
+        _report(context, OptionRefused, what, view.origin, detail=detail, hint=hint)
 
 
 def _judge_execution(context: Context, root: Stage) -> None:

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.serve import changes, query, status, streams, views
-from headwater.serve.access import Tokens
+from headwater.serve.access import Access, Tokens, asks
+from headwater.serve.encode import answer
+from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
 from headwater.serve.problem import handle_problems
 from headwater.serve.service import Service
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-
 
 def create_app(service: Service) -> FastAPI:
-    """The application of a project. On a loopback address no token is needed, and only this machine's names are served.
+    """The application of a project. On a loopback address no token is needed, and only this machine is served.
 
-    Pages of other origins may not read what is answered: no CORS header is ever sent.
+    Elsewhere every route needs a token but those of health, the description of the API too.
     """
+    on_loopback = service.settings.host in LOOPBACK
     app = FastAPI(
         title=service.project.name,
         version=version("headwater"),
         description="Events in, views out. Every error is a problem as RFC 9457 has it: `who` says who must act.",
+        openapi_url="/openapi.json" if on_loopback else None,
     )
-    on_loopback = service.settings.host in LOOPBACK
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
     for part in (changes, views, streams, query, status):
         app.include_router(part.routes(service))
-    if on_loopback:  # a page that has given its own name our address is not served
+    if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
-    app.middleware("http")(_secured)
+        app.add_middleware(OwnOrigin)
+    else:
+        _describe(app)
+    app.add_middleware(SecureHeaders)
     return app
 
 
-async def _secured(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    response = await call(request)
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
+def _describe(app: FastAPI) -> None:
+    """Tell what the API has to whoever has a token."""
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def description(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008, ARG001
+        return answer(app.openapi())

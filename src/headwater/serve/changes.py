@@ -30,7 +30,7 @@ _SLOW = "Messages came faster than they were read. Go on from the last id."
 def routes(service: Service) -> APIRouter:
     """The routes of changes."""
     router = APIRouter(prefix="/views", tags=["views"])
-    feeds = Feeds(service.project)
+    feeds = service.feeds
 
     @router.get("/{name}/changes", response_class=Response)
     async def changes(
@@ -105,8 +105,9 @@ async def _messages(
             except TimeoutError:
                 yield Message("heartbeat", {"at": str(at)})
                 continue
-            if found is None:
-                yield Message("slow", {"detail": _SLOW})
+            if not isinstance(found, Delivery):
+                if found == "slow":
+                    yield Message("slow", {"detail": _SLOW})
                 return
             if found.at.version == at.version and found.at.batch <= at.batch:
                 continue  # it was read from the store before the queue had it

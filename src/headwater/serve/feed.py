@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Literal
 
 from fastapi.concurrency import run_in_threadpool
 
@@ -14,12 +15,14 @@ from headwater.serve.message import Delivery, Since
 POLL = timedelta(milliseconds=50)
 WAITING = 100
 """How many batches may wait for a subscriber before it is let go."""
-Queue = asyncio.Queue[Delivery | None]
+End = Literal["slow", "over"]
+"""Why a subscription ends: its messages came faster than they were read, or the server ends."""
+Queue = asyncio.Queue[Delivery | End]
 
 
 def batches_after(project: Project, view: str, since: Since) -> list[Delivery]:
     """What each batch after another has changed; `PositionRefused` if it is not kept any more."""
-    names = ["op", "before", "after", "at"]
+    names = ["op", "before", "after", "timing", "at"]
     return [
         Delivery.of_changes(Since(since.version, table["batch"][0].as_py()), table.select(names).to_pylist())
         for table in project.changes(view, since.version, since=since.batch)
@@ -64,7 +67,7 @@ class Feed:
     async def open(self) -> tuple[Queue, int]:
         """A queue that each batch of changes is put into from now on, and the version that is served.
 
-        None in it means that it was full, and is the last.
+        The last thing in it is why the subscription ends.
         """
         async with self._guard:
             queue: Queue = asyncio.Queue(WAITING + 1)
@@ -106,8 +109,16 @@ class Feed:
             if queue.qsize() < WAITING:
                 queue.put_nowait(delivery)
             else:
-                queue.put_nowait(None)
-                self.close(queue)
+                self._end(queue, "slow")
+
+    def end(self) -> None:
+        """End every subscription: the server does."""
+        for queue in list(self._queues):
+            self._end(queue, "over")
+
+    def _end(self, queue: Queue, why: End) -> None:
+        queue.put_nowait(why)
+        self.close(queue)
 
 
 class Feeds:
@@ -116,7 +127,15 @@ class Feeds:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._feeds: dict[str, Feed] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def of(self, view: str) -> Feed:
-        """The feed of a view."""
+        """The feed of a view; called from the loop that serves."""
+        self._loop = asyncio.get_running_loop()
         return self._feeds.setdefault(view, Feed(self._project, view))
+
+    def end(self) -> None:
+        """End every subscription; called from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            for feed in self._feeds.values():
+                self._loop.call_soon_threadsafe(feed.end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 import uvicorn
@@ -13,6 +14,7 @@ from headwater.config import ServeSettings
 from headwater.errors import OperatorError
 from headwater.project import Project
 from headwater.serve.app import create_app
+from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
 
 _START = 30.0
@@ -28,9 +30,15 @@ class Server:
         self._socket = _bound(settings)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(
-            create_app(self.service), log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE
-        )
+        app = create_app(self.service)
+        self._history: AbstractContextManager[object] = nullcontext()
+        if settings.dashboard and settings.host in LOOPBACK:
+            from headwater.serve.dashboard import mount
+            from headwater.serve.dashboard.history import History
+
+            self._history = history = History(project)
+            mount(app, self.service, history)
+        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="headwater-serve", daemon=True
@@ -43,9 +51,12 @@ class Server:
             time.sleep(0.01)
         if not self._server.started:
             raise OperatorError("the server did not start", hint="See what it said before this.")
+        self._history.__enter__()  # not earlier: NiceGUI looks at every object of the process while it starts
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._history.__exit__(None, None, None)
+        self.service.feeds.end()
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()

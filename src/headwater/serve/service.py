@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from headwater.config import ServeSettings
 from headwater.errors import Overloaded
 from headwater.project import Project
+from headwater.serve.feed import Feeds
 
 
 class Places:
@@ -47,11 +48,13 @@ class Places:
 
 
 class Service:
-    """A project that is served."""
+    """A project that is served. Its dashboard is `dark`, or light, or (None) as the browser is."""
 
     def __init__(self, project: Project, settings: ServeSettings) -> None:
         self.project = project
         self.settings = settings
+        self.dark: bool | None = None
+        self.feeds = Feeds(project)
         self.appends = Places("appends", settings.appends)
         self.queries = Places("queries", settings.queries)
         self.subscriptions = Places("subscriptions", settings.subscriptions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlglot import exp
@@ -93,6 +93,24 @@ def read_store(text: str) -> str:
     return ", ".join(names)
 
 
+def read_name(text: str) -> str:
+    """A name that is not empty."""
+    if not text.strip():
+        raise ValueError("the name is empty")
+    return text.strip()
+
+
+def read_start(text: str) -> str | datetime:
+    """`earliest`, `latest`, or an instant in ISO 8601; without a zone it is UTC."""
+    if text.strip().lower() in ("earliest", "latest"):
+        return text.strip().lower()
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is neither 'earliest' nor 'latest' nor an instant like 2026-01-31T12:00Z") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 _IDLE = OptionKind(
     "idle",
     "duration or 'none'",
@@ -108,14 +126,55 @@ _MAX_AHEAD = OptionKind(
     "'1 day'",
 )
 
+INTAKE = (
+    OptionKind("connector", "'kafka'", _one_of("kafka"), "where events are fetched from", "they are appended by calls"),
+    OptionKind("topic", "name", read_name, "the topic of Kafka", "required with 'kafka'"),
+    OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
+    OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
+    OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+    OptionKind(
+        "start",
+        "'earliest', 'latest' or instant",
+        read_start,
+        "where the first run begins; later ones go on from where the log is",
+        "'earliest'",
+    ),
+    OptionKind(
+        "gaps",
+        "'stop' or 'skip'",
+        _one_of("stop", "skip"),
+        "what to do about offsets that Kafka let go of before they were read; skipped ones become a dead letter",
+        "'stop'",
+    ),
+    OptionKind(
+        "commit_every",
+        "duration",
+        read_duration,
+        "how long a message may wait for others to share its commit",
+        "'500 milliseconds'",
+    ),
+    OptionKind("message_key", "column", read_name, "a STRING or BINARY that takes the key of each message"),
+    OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),
+    OptionKind("message_headers", "column", read_name, "a MAP<STRING, BINARY> that takes the headers of each message"),
+)
+"""The options that say where a topic's events are fetched from."""
+
 OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
     "stream": (
         OptionKind("key", "columns", read_names, "whom an event is about"),
         OptionKind("unique", "columns or '*'", read_identity, "what identifies an event; '*' is its whole content"),
+        OptionKind(
+            "within",
+            "duration",
+            read_duration,
+            "for how long after an event another one with the same unique columns is a copy of it",
+            "an event and its copies have the same event time",
+        ),
         _IDLE,
         _MAX_AHEAD,
+        *INTAKE,
     ),
-    "table": (_IDLE, _MAX_AHEAD),
+    "table": (_IDLE, _MAX_AHEAD, *INTAKE),
     "materialized view": (
         OptionKind(
             "grace", "duration", read_duration, "how long after its end a window still takes rows", "'0 seconds'"
@@ -135,11 +194,14 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "changes where the operators can keep it, else final",
         ),
         OptionKind(
-            "store",
-            "name",
-            read_store,
-            "the stores of headwater.toml that serve the view",
-            "the default store",
+            "every",
+            "duration",
+            read_duration,
+            "how often, in the time of the watermark, rows that are not final are shown anew",
+            "whenever they change",
+        ),
+        OptionKind(
+            "store", "name", read_store, "the stores of headwater.toml that serve the view", "the default store"
         ),
         OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
         OptionKind(

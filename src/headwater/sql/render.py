@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
+from datetime import datetime, timedelta
 
 from headwater import model
 from headwater.errors import ArgumentRefused
@@ -72,10 +74,27 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
     options = {}
     if isinstance(topic, model.Stream):
         options = {"key": _listed(topic.key), "unique": "*" if topic.unique == model.CONTENT else _listed(topic.unique)}
+        options["within"] = model.spell_duration(topic.within) if topic.within is not None else ""
     if topic.idle is not None:
         options["idle"] = model.spell_duration(topic.idle)
     if topic.max_ahead != model.Topic.max_ahead:
         options["max_ahead"] = "none" if topic.max_ahead is None else model.spell_duration(topic.max_ahead)
+    return options if topic.intake is None else options | _intake_options(topic.intake)
+
+
+def _intake_options(intake: model.Kafka) -> dict[str, str]:
+    options = {"connector": "kafka"}
+    for part in fields(intake):
+        value = getattr(intake, part.name)
+        if value == part.default or value is None:
+            continue
+        match value:
+            case timedelta():
+                options[part.name] = model.spell_duration(value)
+            case datetime():
+                options[part.name] = value.isoformat()
+            case _:
+                options[part.name] = value
     return options
 
 
@@ -101,7 +120,8 @@ def _view(view: model.View) -> str:
 
 
 def _view_options(view: model.View) -> dict[str, str]:
-    durations = {"grace": view.grace or None, "horizon": view.horizon, "retention": view.retention}
+    durations = {"grace": view.grace or None, "every": view.every}
+    durations |= {"horizon": view.horizon, "retention": view.retention}
     options = {name: model.spell_duration(length) for name, length in durations.items() if length is not None}
     options["late"] = "" if view.late == "keep" else view.late
     options["emit"] = view.emit.value if view.emit else ""

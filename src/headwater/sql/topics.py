@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
@@ -13,6 +14,7 @@ from headwater.errors import (
     DuplicateName,
     Finding,
     KeyNotInOutput,
+    OptionRefused,
     ReservedName,
     UnknownColumn,
     UnknownType,
@@ -21,12 +23,18 @@ from headwater.errors import (
 from headwater.model.column import RESERVED_PREFIX
 from headwater.sql.interval import interval
 from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, PersonalClause, Watermark
-from headwater.sql.options import read_options
+from headwater.sql.options import INTAKE, read_options
 from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
 from headwater.sql.spelling import spell
 
 T = TypeVar("T", bound=exp.Expr)
+MESSAGE_TYPES = {
+    "message_key": (pa.string(), pa.binary()),
+    "message_time": (model.INSTANT,),
+    "message_headers": (pa.map_(pa.string(), pa.binary()),),
+}
+"""The types of the columns that take what Kafka keeps beside a message's value."""
 
 
 def read_topic(reading: Reading, tree: CreateTopic) -> model.Stream | model.Table:
@@ -76,7 +84,34 @@ class _TopicReader:
                 values[word] = tuple(
                     self._resolve(KeyNotInOutput, option.expression, where, name) for name in values[word]
                 )
-        return values
+        return values | {"intake": self._intake(values)}
+
+    def _intake(self, values: dict[str, Any]) -> model.Kafka | None:
+        """Where events are fetched from; its options are taken out of `values`."""
+        given = {option.this.name.lower(): option for option in self.tree.args.get("options") or ()}
+        found = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
+        connector = found.pop("connector", None)
+        for word in found if connector is None and "connector" not in given else ():
+            what = f'gives option "{word}" and no connector'
+            self._refuse(OptionRefused, given[word], what, hint="Say connector = 'kafka' beside it.")
+        if connector is None:
+            return None
+        if "topic" not in found and "topic" not in given:
+            self._refuse(OptionRefused, given["connector"], "names no topic of Kafka", hint="Say topic = '…'.")
+        for word in MESSAGE_TYPES:
+            if word in found:
+                found[word] = self._message_column(given[word].expression, word, found[word])
+        return model.Kafka(**{"topic": "", **found})
+
+    def _message_column(self, node: exp.Expr, word: str, name: str) -> str:
+        resolved = self._resolve(KeyNotInOutput, node, f'option "{word}"', name)
+        column = next((column for column in self.columns if column.name == resolved), None)
+        takes = MESSAGE_TYPES[word]
+        if column is not None and column.type not in takes:
+            what = f'gives option "{word}" a column of type {model.spell_type(column.type)}'
+            hint = f"Declare it as {' or '.join(map(model.spell_type, takes))}."
+            self._refuse(OptionRefused, node, what, hint=hint)
+        return resolved
 
     def _kind(self, keyed: bool, timed: bool) -> str:
         word = self.tree.text("kind")

@@ -95,7 +95,8 @@ class Version:
 def changes_schema(target: Target) -> pa.Schema:
     """The columns of `Store.changes`: the operation, the row before and after it, and the batch that brought it.
 
-    `op` is `insert`, `update` or `delete`; `before` is NULL for an insert and `after` for a delete.
+    `op` is `insert`, `update` or `delete`; `before` is NULL for an insert and `after` for a delete. `watermark` is the
+    one that the batch reached, `watermark_before` the one that was reached before it, NULL if it is the first.
     """
     row = pa.struct(list(target.schema))
     return pa.schema(
@@ -106,6 +107,8 @@ def changes_schema(target: Target) -> pa.Schema:
             pa.field("batch", pa.int64(), nullable=False),
             pa.field("commit", pa.map_(pa.string(), pa.int64()), nullable=False),
             pa.field("at", INSTANT, nullable=False),
+            pa.field("watermark", INSTANT, nullable=False),
+            pa.field("watermark_before", INSTANT),
         ]
     )
 

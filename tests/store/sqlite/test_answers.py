@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from headwater.errors import StatementRefused
 from headwater.model import Column, Emit
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
+from headwater.store.sqlite.answers import answer
 from headwater.testing.conformance.targets import position
 
 WIDE = pa.decimal128(38, 20)
@@ -108,3 +110,13 @@ def test_an_empty_answer_has_its_columns(store: SqliteStore) -> None:
     keep(store, "0.5")
     found = store.query("SELECT id, ratio FROM ratios WHERE id > 5")
     assert found == RATIOS.schema.empty_table()
+
+
+def test_a_statement_that_never_ends_is_ended(store: SqliteStore) -> None:
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    keep(store, "0.5")
+    with store._database.reading() as connection:
+        with pytest.raises(StatementRefused) as refused:
+            answer(connection, endless, None, timedelta(milliseconds=100))
+        assert refused.value.detail == "It took longer than 0.1 s."
+        assert answer(connection, "SELECT id FROM ratios", None).num_rows == 1

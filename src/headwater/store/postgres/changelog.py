@@ -18,19 +18,24 @@ from headwater.store.refusals import no_longer_kept
 
 
 def trim(connection: Connection, layout: Layout, before: datetime) -> None:
-    """Let go of batches that were applied before an instant, and of their changes; the newest one is the position."""
+    """Let go of batches that were applied before an instant, and of their changes; the newest one is the position.
+
+    The last of those that go leaves its watermark: the next batch began with it.
+    """
     target = layout.target
     here = "view = %s AND version = %s"
     named = (target.view, target.version)
     newest = f"(SELECT max(batch) FROM headwater_batches WHERE {here})"
-    removed = connection.execute(
-        f"DELETE FROM headwater_batches WHERE {here} AND applied_at < %s AND batch < {newest} RETURNING batch, changes",
+    old = connection.execute(
+        f"SELECT batch, changes FROM headwater_batches WHERE {here} AND applied_at < %s AND batch < {newest}",
         (*named, before, *named),
     ).fetchall()
-    if not removed:
+    last, lost = (max((batch for batch, changes in old if changes >= least), default=-1) for least in (0, 1))
+    if lost < 0 and len(old) < 2:  # what is left of those that went before
         return
-    connection.execute(f"DELETE FROM {layout.images} WHERE batch <= {max(batch for batch, _ in removed)}")
-    lost = max((batch for batch, changes in removed if changes), default=-1)
+    connection.execute(f"DELETE FROM headwater_batches WHERE {here} AND batch < %s", (*named, last))
+    connection.execute(f"UPDATE headwater_batches SET changes = 0 WHERE {here} AND batch = %s", (*named, last))
+    connection.execute(f"DELETE FROM {layout.images} WHERE batch <= {last}")
     connection.execute(
         f"UPDATE headwater_versions SET trimmed = greatest(COALESCE(trimmed, -1), %s) WHERE {here}", (lost, *named)
     )
@@ -42,7 +47,9 @@ def next_changes(connection: Connection, layout: Layout, since: int | None) -> t
     if since is not None:
         _check_kept(connection, target, since)
     found = connection.execute(
-        "SELECT batch, commits, applied_at FROM headwater_batches "
+        "SELECT batch, commits, applied_at, watermark, "
+        "(SELECT watermark FROM headwater_batches b WHERE b.view = a.view AND b.version = a.version "
+        "AND b.batch < a.batch ORDER BY b.batch DESC LIMIT 1) FROM headwater_batches a "
         "WHERE view = %s AND version = %s AND batch > %s AND changes > 0 ORDER BY batch LIMIT 1",
         (target.view, target.version, -1 if since is None else since),
     ).fetchone()
@@ -60,7 +67,9 @@ def _check_kept(connection: Connection, target: Target, since: int) -> None:
         raise no_longer_kept(target.view, since, found[0])
 
 
-def _table(layout: Layout, texts: list[pa.Array], batch: int, commits: dict[str, int], at: datetime) -> pa.Table:
+def _table(
+    layout: Layout, texts: list[pa.Array], batch: int, commits: dict[str, int], *instants: datetime | None
+) -> pa.Table:
     schema, width = changes_schema(layout.target), len(layout.codecs)
     operations, count = texts[0], len(texts[0])
     before = _images(layout, texts[1 : width + 1], pc.equal(operations, "insert"), schema.field("before").type)
@@ -68,7 +77,7 @@ def _table(layout: Layout, texts: list[pa.Array], batch: int, commits: dict[str,
     told: list[Any] = [
         pa.array([batch] * count, pa.int64()),
         pa.array([list(commits.items())] * count, schema.field("commit").type),
-        pa.array([at] * count, INSTANT),
+        *(pa.array([at] * count, INSTANT) for at in instants),
     ]
     return pa.Table.from_arrays([operations, before, after, *told], schema=schema)
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +21,10 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 _MINE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN")
 """Failures of the file, not of the statement."""
+LONGEST = timedelta(seconds=30)
+"""How long a statement may take."""
+_STEPS = 100_000
+"""SQLite looks at the clock after so many steps of its own."""
 
 
 @dataclass
@@ -37,23 +43,27 @@ class _Guard:
         return sqlite3.SQLITE_OK
 
 
-def answer(connection: sqlite3.Connection, sql: str, limit: int | None) -> pa.Table:
-    """The rows that one reading statement gives."""
+def answer(connection: sqlite3.Connection, sql: str, limit: int | None, longest: timedelta = LONGEST) -> pa.Table:
+    """The rows that one reading statement gives, within a time."""
     declared = {
         (table_of(target.view, target.version), column.name): column.type
         for target in targets(connection)
         for column in target.columns
     }
     guard = _Guard()
-    names, rows = _run(connection, guard, sql, limit)
+    names, rows = _run(connection, guard, sql, limit, longest)
     values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
     origins = [_origins(name, guard.read, declared) for name in names]
     arrays = [_typed(connection, *found) for found in zip(values, origins, strict=True)]
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def _run(connection: sqlite3.Connection, guard: _Guard, sql: str, limit: int | None) -> tuple[list[str], list[Any]]:
+def _run(
+    connection: sqlite3.Connection, guard: _Guard, sql: str, limit: int | None, longest: timedelta
+) -> tuple[list[str], list[Any]]:
+    deadline = time.monotonic() + longest.total_seconds()
     connection.set_authorizer(guard)
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
     try:
         cursor = connection.execute(sql)
         if cursor.description is None:
@@ -63,10 +73,16 @@ def _run(connection: sqlite3.Connection, guard: _Guard, sql: str, limit: int | N
     except (sqlite3.Error, sqlite3.Warning) as cause:
         if (getattr(cause, "sqlite_errorname", "") or "").startswith(_MINE):
             raise
-        reason = "A query can only read." if "not authorized" in str(cause) else f"{cause}."
-        raise _refusal(sql, reason) from cause
+        raise _refusal(sql, _reason(cause, longest)) from cause
     finally:
         connection.set_authorizer(None)
+        connection.set_progress_handler(None, 0)
+
+
+def _reason(cause: Exception, longest: timedelta) -> str:
+    if getattr(cause, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+        return f"It took longer than {longest.total_seconds():g} s."
+    return "A query can only read." if "not authorized" in str(cause) else f"{cause}."
 
 
 def _refusal(sql: str, reason: str) -> StatementRefused:

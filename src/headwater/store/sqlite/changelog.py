@@ -29,7 +29,7 @@ def trim(connection: sqlite3.Connection, layout: Layout, before: datetime) -> No
     """Let go of batches that were applied before an instant, with their changes.
 
     The newest batch stays, because it is the position; so does the newest one with changes, because the next change's
-    number follows from it.
+    number follows from it. The last of those that go leaves its watermark: the next batch began with it.
     """
     target, newest = layout.target, last_change(connection, layout)
     here = "view = ? AND version = ? AND applied_at < ? AND changes_to < ?"
@@ -39,7 +39,9 @@ def trim(connection: sqlite3.Connection, layout: Layout, before: datetime) -> No
     if found[0] is None:
         return
     connection.execute(f"DELETE FROM {layout.images} WHERE seq <= ?", (found[0],))
-    connection.execute(f"DELETE FROM headwater_batches WHERE {here}", named)
+    last = f"SELECT max(batch) FROM headwater_batches WHERE {here}"
+    connection.execute(f"DELETE FROM headwater_batches WHERE {here} AND batch < ({last})", (*named, *named))
+    connection.execute(f"UPDATE headwater_batches SET changes_after = changes_to WHERE {here}", named)
     connection.execute(
         "UPDATE headwater_versions SET trimmed = max(COALESCE(trimmed, -1), ?) WHERE view = ? AND version = ?",
         (-1 if found[1] is None else found[1], target.view, target.version),
@@ -53,19 +55,29 @@ def next_changes(connection: sqlite3.Connection, layout: Layout, since: int | No
     if since is not None:
         _check_kept(connection, target, since)
     found = connection.execute(
-        "SELECT batch, commits, applied_at, changes_after, changes_to FROM headwater_batches "
+        "SELECT batch, commits, applied_at, watermark, changes_after, changes_to FROM headwater_batches "
         "WHERE view = ? AND version = ? AND batch > ? AND changes_to > changes_after ORDER BY batch LIMIT 1",
         (target.view, target.version, after),
     ).fetchone()
     if found is None:
         return None
-    batch, commits, at, first, last = found
+    batch, commits, *instants, first, last = found
+    instants.append(_watermark_before(connection, target, batch))
     columns = ", ".join(("op", *layout.image("before"), *layout.image("after")))
     rows = connection.execute(
         f"SELECT {columns} FROM {layout.images} WHERE seq > ? AND seq <= ? ORDER BY seq",
         (first, last),
     ).fetchall()
-    return batch, _table(layout, rows, batch, json.loads(commits), read_instant(at))
+    return batch, _table(layout, rows, batch, json.loads(commits), [at and read_instant(at) for at in instants])
+
+
+def _watermark_before(connection: sqlite3.Connection, target: Target, batch: int) -> str | None:
+    found = connection.execute(
+        "SELECT watermark FROM headwater_batches WHERE view = ? AND version = ? AND batch < ? "
+        "ORDER BY batch DESC LIMIT 1",
+        (target.view, target.version, batch),
+    ).fetchone()
+    return found[0] if found else None
 
 
 def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> None:
@@ -76,7 +88,9 @@ def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> N
         raise no_longer_kept(target.view, since, trimmed)
 
 
-def _table(layout: Layout, rows: list[Any], batch: int, commits: dict[str, int], at: datetime) -> pa.Table:
+def _table(
+    layout: Layout, rows: list[Any], batch: int, commits: dict[str, int], instants: list[datetime | None]
+) -> pa.Table:
     schema, width = changes_schema(layout.target), len(layout.codecs)
     columns = [list(column) for column in zip(*rows, strict=True)]
     operations = columns[0]
@@ -87,7 +101,7 @@ def _table(layout: Layout, rows: list[Any], batch: int, commits: dict[str, int],
             _images(layout, columns[width + 1 :], [op == "delete" for op in operations], schema.field("after").type),
             pa.array([batch] * len(rows), pa.int64()),
             pa.array([list(commits.items())] * len(rows), schema.field("commit").type),
-            pa.array([at] * len(rows), INSTANT),
+            *(pa.array([at] * len(rows), INSTANT) for at in instants),
         ],
         schema=schema,
     )

@@ -31,6 +31,9 @@ class Changelog:
             ("delete", ("c", "1.00"), None),
             ("insert", None, ("d", None)),
         }
+        marks = ("watermark", "watermark_before")
+        assert [first[mark][0].as_py() for mark in marks] == [position(0).watermark, None]
+        assert [second[mark][0].as_py() for mark in marks] == [position(3).watermark, position(0).watermark]
         told = second.select(["batch", "commit", "at"]).to_pylist()[0]
         assert told["batch"] == 3 and told["commit"] == [("payments", 3)]
         assert (told["at"] - START).total_seconds() == 5
@@ -52,6 +55,7 @@ class Changelog:
         store.apply(SPEND, epoch, batch(4))
         assert [found["batch"][0].as_py() for found in store.changes("spend", 1)] == [2, 3]
         assert [found["batch"][0].as_py() for found in store.changes("spend", 1, since=1)] == [2, 3]
+        assert next(store.changes("spend", 1))["watermark_before"][0].as_py() == position(1).watermark
         with refuses(PositionRefused, match="no longer has its changes since batch 0"):
             list(store.changes("spend", 1, since=0))
         assert store.position("spend", 1) == position(4)

@@ -1,0 +1,23 @@
+"""What the commands of intake show."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from headwater.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka import Taken
+
+
+def show_taken(taken: Taken, json_: bool) -> None:
+    """What an intake took in, and where it stands."""
+    if json_:
+        print_json(asdict(taken))
+        return
+    dead = f", [red]{taken.dead:,} dead[/] (headwater dead {taken.stream})" if taken.dead else ""
+    places = ", ".join(f"{partition}: {offset:,}" for partition, offset in taken.positions.items())
+    console.print(
+        f"[green]{taken.stream}[/]: {taken.rows:,} {'row' if taken.rows == 1 else 'rows'}{dead}; next {places}"
+    )

@@ -1,0 +1,189 @@
+"""A connection to Kafka: its options, what is asked of the brokers, and how their answers become errors of ours.
+
+An option of librdkafka is passed on as it is written in headwater.toml, but for those that exactly-once rests on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from headwater.errors import HeadwaterError, SourceRefused, SourceUnavailable
+from headwater.model import Kafka
+
+_logger = logging.getLogger("headwater.kafka")
+
+OWN = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+}
+"""Options that nobody else sets: the log keeps the positions, and a position that is gone must be seen."""
+ANSWER_SECONDS = 10.0
+"""How long the brokers have to answer a question."""
+_REFUSALS = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError._INVALID_ARG,
+        KafkaError._SSL,
+    }
+)
+_ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
+
+
+@dataclass(frozen=True)
+class Described:
+    """A topic as the brokers know it. `identity` differs from that of one that had its name before; 0: not known."""
+
+    identity: int
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The offsets that a partition has: from `low` up to, but not including, `high`."""
+
+    low: int
+    high: int
+
+
+def configuration(kafka: Kafka, options: Mapping[str, str], group: str) -> dict[str, Any]:
+    """The options of the consumer; `SourceRefused` if some are missing or not for others to set."""
+    owned = sorted(OWN.keys() & options.keys())
+    if owned:
+        raise SourceRefused(
+            f'cluster "{kafka.cluster}" sets the option "{owned[0]}"',
+            detail=f"It is always {OWN[owned[0]]!r}: that each event is taken in exactly once rests on it.",
+            hint=f"Take it out of [kafka.{kafka.cluster}] in headwater.toml.",
+            cluster=kafka.cluster,
+        )
+    brokers = kafka.brokers or options.get("bootstrap.servers")
+    if not brokers:
+        raise SourceRefused(
+            f'the brokers of the Kafka topic "{kafka.topic}" are not known',
+            detail=f"Its stream names none, and headwater.toml has none in [kafka.{kafka.cluster}].",
+            hint=f"Say brokers = 'host:9092' in its WITH, or \"bootstrap.servers\" in [kafka.{kafka.cluster}].",
+            topic=kafka.topic,
+        )
+    return {"group.id": group, **options, **OWN, "bootstrap.servers": brokers}
+
+
+class Client:
+    """One consumer of one topic, and what is asked beside it. Not thread-safe; close it."""
+
+    def __init__(self, kafka: Kafka, options: Mapping[str, str], group: str) -> None:
+        self.topic = kafka.topic
+        self._brokers = kafka.brokers or options.get("bootstrap.servers")
+        settings = configuration(kafka, options, group)
+        asking = {name: value for name, value in settings.items() if name not in OWN and name != "group.id"}
+        with self._translated("its options"):
+            self._consumer = Consumer({**settings, "error_cb": self._told}, logger=_logger)
+            self._admin = AdminClient(asking, logger=_logger)
+        self._trouble: KafkaError | None = None
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._consumer.close()
+
+    # Asking
+
+    def describe(self) -> Described | None:
+        """The topic; None if there is none of that name."""
+        with self._translated("what the topic is"):
+            asked = self._admin.describe_topics(TopicCollection([self.topic]), request_timeout=ANSWER_SECONDS)
+            try:
+                found = asked[self.topic].result()
+            except KafkaException as problem:
+                if problem.args[0].code() in _ABSENT:
+                    return None
+                raise
+        bits = found.topic_id.get_most_significant_bits() ^ found.topic_id.get_least_significant_bits()
+        return Described(bits & 0x7FFF_FFFF_FFFF_FFFF, tuple(sorted(part.id for part in found.partitions)))
+
+    def bounds(self, partition: int) -> Bounds:
+        """The offsets that a partition has."""
+        with self._translated("which offsets it has"):
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), ANSWER_SECONDS)
+        return Bounds(low, high)
+
+    def offset_at(self, partition: int, at: datetime) -> int:
+        """The first offset whose message has this time or a later one; the end, if none has."""
+        wanted = TopicPartition(self.topic, partition, int(at.timestamp() * 1000))
+        with self._translated("which offset has a time"):
+            (found,) = self._consumer.offsets_for_times([wanted], ANSWER_SECONDS)
+        return self.bounds(partition).high if found.offset < 0 else int(found.offset)
+
+    # Reading
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        """Read these partitions too, from these offsets."""
+        self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in offsets.items()])
+
+    def read(self, most: int, seconds: float) -> list[Message]:
+        """At most so many messages and ends of partitions, within so many seconds."""
+        with self._translated("messages"):
+            messages: list[Message] = self._consumer.consume(most, seconds)
+        if self._trouble is not None and self._trouble.code() in _REFUSALS:
+            raise self._refused(self._trouble, "messages")
+        return messages
+
+    def show(self, offsets: Mapping[int, int]) -> None:
+        """Tell the brokers how far the log has come, for tools that show it. Nothing here ever reads it."""
+        moved = [TopicPartition(self.topic, *pair) for pair in offsets.items()]
+        try:
+            self._consumer.commit(offsets=moved, asynchronous=True)
+        except KafkaException as problem:
+            _logger.warning("the offsets of %s could not be shown to Kafka: %s", self.topic, problem)
+
+    # Errors
+
+    def refusal(self, problem: KafkaError) -> HeadwaterError | None:
+        """What an error among the messages means; None if librdkafka goes on by itself."""
+        if problem.code() in _REFUSALS or problem.fatal():
+            return self._refused(problem, "messages")
+        return None
+
+    def _told(self, problem: KafkaError) -> None:
+        self._trouble = problem
+        _logger.info("Kafka at %s: %s", self._brokers, problem)
+
+    @contextmanager
+    def _translated(self, wanted: str) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as failed:
+            problem: KafkaError = failed.args[0]
+            raise (
+                self._refused(problem, wanted) if problem.code() in _REFUSALS else self._unavailable(problem, wanted)
+            ) from failed
+
+    def _refused(self, problem: KafkaError, wanted: str) -> SourceRefused:
+        return SourceRefused(
+            f'Kafka refuses to be asked for {wanted} of "{self.topic}"',
+            detail=f"{problem.str().rstrip('.')} ({problem.name()}), at {self._brokers}.",
+            hint="Check the section of the cluster in headwater.toml, and what the brokers allow its user.",
+            topic=self.topic,
+        )
+
+    def _unavailable(self, problem: KafkaError, wanted: str) -> SourceUnavailable:
+        return SourceUnavailable(
+            f'Kafka did not say {wanted} of "{self.topic}"',
+            detail=f"{problem.str().rstrip('.')} ({problem.name()}), at {self._brokers}. What is in the log stays, and "
+            "the intake goes on from there.",
+            hint="See whether the brokers run and can be reached from here; then repeat the call.",
+            topic=self.topic,
+        )

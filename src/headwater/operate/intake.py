@@ -1,0 +1,98 @@
+"""Running intakes: several at a time, each in a thread of its own, and one that fails stops alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.log import TopicLog
+from headwater.operate.halt import Halt, side_by_side
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaIntake, Taken
+
+T = TypeVar("T")
+
+
+def open_intake(
+    log: TopicLog,
+    dead: TopicLog,
+    clusters: Mapping[str, Mapping[str, str]],
+    group: str,
+    committed: Callable[[TopicLog, int], None],
+) -> KafkaIntake:
+    """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us."""
+    declared = log.topic.intake
+    if declared is None:
+        raise ArgumentRefused(
+            f'"{log.topic.name}" declares no intake',
+            detail="Its events are appended by calls.",
+            hint="Say connector = 'kafka' and topic = '…' in its WITH.",
+            topic=log.topic.name,
+        )
+    try:
+        from headwater.intake.kafka import KafkaIntake
+    except ModuleNotFoundError as cause:
+        raise SettingsRefused(
+            f'the intake of "{log.topic.name}" needs the package {cause.name}',
+            detail="It is not installed: Kafka is an extra.",
+            hint="Run `pip install 'headwater[kafka]'`.",
+            topic=log.topic.name,
+        ) from cause
+    return KafkaIntake(log, dead, options=clusters.get(declared.cluster, {}), group=group, committed=committed)
+
+
+def drain(intakes: Sequence[KafkaIntake]) -> list[Taken]:
+    """Let each take in what is there now; if some fail, the first error is raised when the others have ended."""
+    done = side_by_side([_attempting(one.drain) for one in intakes], len(intakes) or 1, Halt())
+    for found in done:
+        if isinstance(found, HeadwaterError):
+            raise found
+    return [found for found in done if not isinstance(found, HeadwaterError)]
+
+
+def run_intakes(intakes: Sequence[KafkaIntake], halt: Halt) -> list[HeadwaterError]:
+    """Let each take in whatever comes until the halt is wanted; returns the errors of those that stopped before."""
+    done = side_by_side([_attempting(partial(one.run, halt)) for one in intakes], len(intakes) or 1, halt)
+    return [found for found in done if isinstance(found, HeadwaterError)]
+
+
+@contextmanager
+def taking_in(
+    intakes: Sequence[KafkaIntake], failed: Callable[[HeadwaterError], object]
+) -> Iterator[Callable[[], bool]]:
+    """Let each take in whatever comes, meanwhile, in a thread of its own; `failed` is told of one that stops.
+
+    What is given tells whether any still does.
+    """
+    halt = Halt()
+
+    def take(intake: KafkaIntake) -> None:
+        try:
+            intake.run(halt)
+        except HeadwaterError as error:
+            failed(error)
+
+    threads = [threading.Thread(target=take, args=(one,), name="headwater-intake", daemon=True) for one in intakes]
+    for thread in threads:
+        thread.start()
+    try:
+        yield lambda: any(thread.is_alive() for thread in threads)
+    finally:
+        halt.now()
+        for thread in threads:
+            thread.join()
+
+
+def _attempting(task: Callable[[], T]) -> Callable[[], T | HeadwaterError]:
+    def attempt() -> T | HeadwaterError:
+        try:
+            return task()
+        except HeadwaterError as failed:
+            return failed
+
+    return attempt

@@ -1,0 +1,41 @@
+"""Which page is where. NiceGUI has one set of pages in a process: they show the project that was mounted last."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from nicegui import ui
+
+from headwater.serve.dashboard.history import History
+from headwater.serve.dashboard.overview import overview
+from headwater.serve.dashboard.query import query_page
+from headwater.serve.dashboard.stream import stream_page
+from headwater.serve.dashboard.view import view_page
+from headwater.serve.service import Service
+
+_mounted: list[tuple[Service, History]] = []
+
+
+def mount(app: FastAPI, service: Service, history: History) -> None:
+    """Serve the dashboard at the root of an application, beside its API."""
+    _mounted[:] = [(service, history)]
+    ui.run_with(app, title=f"Headwater: {service.project.name}", favicon="🌊", show_welcome_message=False)
+
+
+@ui.page("/")
+def _overview() -> None:
+    overview(*_mounted[0])
+
+
+@ui.page("/dashboard/views/{name}")
+def _view(name: str) -> None:
+    view_page(*_mounted[0], name)
+
+
+@ui.page("/dashboard/streams/{name}")
+def _stream(name: str) -> None:
+    stream_page(*_mounted[0], name)
+
+
+@ui.page("/dashboard/query")
+def _query() -> None:
+    query_page(_mounted[0][0])

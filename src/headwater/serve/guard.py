@@ -1,0 +1,65 @@
+"""What holds for every request, before it comes to a route: headers of answers, and who may ask from where.
+
+On a loopback address no token is needed, because only this machine reaches it. Its browsers do too, on behalf of any
+page: so only this machine's names are served (a page may have given its own name our address), and nothing that a page
+of another origin asks for. WebSockets need that most: browsers don't hold them back.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headwater.errors import RoleRefused
+from headwater.serve.problem import respond
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class SecureHeaders:
+    """Adds headers to every answer, as it begins."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, answer if scope["type"] == "http" else send)
+
+
+class OwnOrigin:
+    """Refuses what a page of another origin asks for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        origin = Headers(scope=scope).get("origin") if scope["type"] in ("http", "websocket") else None
+        if origin is None or urlsplit(origin).hostname in LOOPBACK:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            refused = RoleRefused(
+                "pages of other origins are not served",
+                detail=f"The request comes from a page of {origin[:200]}.",
+                hint="Ask from a program, or from a page of this server.",
+            )
+            await respond(refused)(scope, receive, send)

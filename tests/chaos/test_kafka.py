@@ -1,0 +1,86 @@
+"""The intake's own process, killed in the middle of its work: the log and the dead letters have each message once.
+
+`headwater intake` is killed at moments that chance decides while messages, good and poisoned, keep coming, and started
+again, CHAOS_KILLS times; then it may read up to the end. What the broker has is compared offset by offset.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from headwater.project import Project
+from tests.intake.kafka.shop import Shop
+from tests.servers.kafka import KafkaServer
+
+KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
+SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
+COMMAND = (sys.executable, "-c", "from headwater.cli import main; main()", "intake")
+PARTITIONS = 3
+
+
+class Traffic:
+    """Messages whose ids are their offsets, some of them poisoned, and what must become of each."""
+
+    def __init__(self, shop: Shop, chance: random.Random) -> None:
+        self._shop, self._chance = shop, chance
+        self._next = [0] * PARTITIONS
+        self.rows: list[str] = []
+        self.letters: list[str] = []
+
+    def send(self) -> None:
+        """Some messages to each partition, or none."""
+        for partition in range(PARTITIONS):
+            count = self._chance.choice((0, 1, 7, 400, 3000))
+            self._shop.send([self._message(partition) for _ in range(count)], partition)
+
+    def _message(self, partition: int) -> bytes | None:
+        place = f"{self._shop.topic}[{partition}]:{self._next[partition]}"
+        self._next[partition] += 1
+        if self._chance.random() < 0.02:
+            self.letters.append(place)
+            return self._chance.choice((None, b"poison", b'{"id": 7}', b"\xff"))
+        self.rows.append(place)
+        return f'{{"id": "{place}", "at": "2026-01-01T00:00:00Z"}}'.encode()
+
+
+@pytest.mark.timeout(120 + 30 * KILLS)
+def test_an_intake_that_is_killed_again_and_again_has_each_message_once(
+    kafka_server: KafkaServer, tmp_path: Path
+) -> None:
+    chance = random.Random(SEED)
+    shop = Shop(kafka_server.bootstrap, f"payments-{uuid4().hex[:8]}", tmp_path, partitions=PARTITIONS)
+    shop.declare(options="idle = '1 second'")
+    traffic = Traffic(shop, chance)
+    with shop.open() as project:
+        for _ in range(KILLS):
+            kill_one(shop, traffic, chance, project)
+        project.take_in()
+        assert sorted(project.read("payments")["id"].to_pylist()) == sorted(traffic.rows)
+        assert sorted(project.dead("payments")["position"].to_pylist()) == sorted(traffic.letters)
+        assert traffic.letters
+
+
+def kill_one(shop: Shop, traffic: Traffic, chance: random.Random, project: Project) -> None:
+    """Start an intake, let messages come, and kill it some time after its first commit."""
+    traffic.send()
+    before = project.head("payments")
+    process = subprocess.Popen([*COMMAND, "--json"], cwd=shop.folder, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while project.head("payments") <= before + 1 and time.monotonic() < deadline:
+            assert process.poll() is None
+            traffic.send()
+        traffic.send()
+        time.sleep(chance.random() * 0.4)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait(30)

@@ -1,0 +1,9 @@
+CREATE STREAM sales (
+  id STRING, shop STRING, amount DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+) WITH (key = 'shop');
+
+CREATE MATERIALIZED VIEW per_shop WITH (emit = 'changes', every = '5 seconds', grace = '7 seconds') AS
+SELECT shop, window_end, count(*) AS n, sum(amount) AS total
+FROM TUMBLE(TABLE sales, DESCRIPTOR(made_at), INTERVAL '10' SECOND)
+GROUP BY shop, window_end HAVING count(*) <> 2;

@@ -1,0 +1,400 @@
+"""A real broker's messages in the log: each once, whatever happens in between."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+import headwater as hw
+from headwater.errors import ArgumentRefused, Fenced, RetentionGap, SourceRefused, SourceReplaced, SourceUnavailable
+from headwater.log import TopicLog
+from headwater.operate.halt import Halt
+from tests.intake.kafka.shop import STREAM, Shop, event
+from tests.servers.kafka import format_kafka
+from tools import servers
+
+Make = Callable[..., Shop]
+
+
+def ids(shop: Shop) -> list[str]:
+    with shop.open() as project:
+        return project.read("payments")["id"].to_pylist()
+
+
+def letters(shop: Shop) -> list[tuple[str, str]]:
+    with shop.open() as project:
+        found = project.dead("payments")
+        return list(zip(found["position"].to_pylist(), found["error"].to_pylist(), strict=True))
+
+
+def take_in(shop: Shop) -> tuple[int, int]:
+    """Rows and dead letters of one run up to the head."""
+    with shop.open() as project:
+        (taken,) = project.take_in()
+        return taken.rows, taken.dead
+
+
+def test_each_message_becomes_a_row_or_a_dead_letter_once(shop: Make) -> None:
+    payments = shop()
+    payments.send([event(0), b"half a mess", event(1), None, b" \n"], partition=0)
+    payments.send([b'{\n  "id": "p2",\n  "at": "2026-01-01T00:00:00Z"\n}\n'], partition=1)
+    assert take_in(payments) == (3, 3)
+    assert take_in(payments) == (0, 0)
+    payments.send([event(3)], partition=1)
+    assert take_in(payments) == (1, 0)
+    assert ids(payments) == ["p0", "p1", "p2", "p3"]
+    topic = payments.topic
+    assert letters(payments) == [
+        (f"{topic}[0]:1", "unreadable-event"),
+        (f"{topic}[0]:3", "missing-value"),
+        (f"{topic}[0]:4", "missing-value"),
+    ]
+
+
+def test_partitions_are_sources_and_one_that_is_silent_holds_the_watermark_until_it_is_idle(shop: Make) -> None:
+    payments = shop(options="idle = '1 second'")
+    payments.send([event(0, second=10)], partition=0)
+    with payments.open() as project:
+        project.take_in()
+        assert project.read("payments")["_source"].to_pylist() == [f"{payments.topic}[0]"]
+        assert project.watermark("payments") == datetime(1970, 1, 1, tzinfo=UTC)
+        time.sleep(1.1)
+        project.tick("payments")
+        assert project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
+
+
+def test_the_first_run_begins_where_it_is_told_and_that_is_written_down(shop: Make) -> None:
+    latest = shop(options="start = 'latest'")
+    latest.send([event(0)])
+    assert take_in(latest) == (0, 0)
+    latest.send([event(1)])  # before the second run: the first one has decided that it counts
+    latest.add_partitions(3)
+    latest.send([event(2)], partition=2)  # a partition that came later is read from its start
+    assert take_in(latest) == (2, 0)
+    assert sorted(ids(latest)) == ["p1", "p2"]
+
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    at = shop(options="start = '2026-01-01T12:00Z'")
+    for number in range(4):
+        sent = noon + timedelta(minutes=number - 2)
+        at.send([event(number)], timestamp=int(sent.timestamp() * 1000))
+    assert take_in(at) == (2, 0)
+    assert ids(at) == ["p2", "p3"]
+
+
+def test_key_time_and_headers_of_a_message_are_columns_if_they_are_declared(shop: Make) -> None:
+    declared = """CREATE STREAM payments (id STRING, card STRING, raw MAP<STRING, BINARY>, at TIMESTAMP,
+        WATERMARK FOR at AS at)"""
+    payments = shop(declared=declared, options="message_key = 'card', message_headers = 'raw', message_time = 'at'")
+    payments.send([b'{"id": "p0"}'], key=b"c-1", headers={"trace": b"\xff"}, timestamp=1_700_000_000_000)
+    payments.send([b'{"id": "p1", "card": "no"}'], timestamp=1_700_000_000_001)
+    assert take_in(payments) == (2, 0)
+    with payments.open() as project:
+        first, second = project.read("payments", columns=["id", "card", "raw", "at"]).to_pylist()
+    assert (first["card"], first["raw"]) == ("c-1", [("trace", b"\xff")])
+    assert (second["card"], second["raw"]) == (None, None)
+    assert second["at"] - first["at"] == timedelta(milliseconds=1)
+
+
+def test_a_dead_letter_keeps_what_came_beside_its_value_so_that_it_can_come_back(shop: Make) -> None:
+    declared = """CREATE STREAM payments (id STRING, card STRING, raw MAP<STRING, BINARY>, at TIMESTAMP,
+        WATERMARK FOR at AS at)"""
+    options = "message_key = 'card', message_headers = 'raw', message_time = 'at', max_ahead = '1 minute'"
+    payments = shop(declared=declared, options=options)
+    soon = datetime.now(UTC) + timedelta(minutes=30)
+    payments.send([b'{"id": "p0"}'], key=b"c-1", headers={"trace": b"1"}, timestamp=int(soon.timestamp() * 1000))
+    assert take_in(payments) == (0, 1)
+    payments.declare(declared, options.replace("1 minute", "none"))
+    with payments.open() as project:
+        assert project.redrive("payments").rows == 1
+        (row,) = project.read("payments").to_pylist()
+    assert (row["id"], row["card"], row["raw"]) == ("p0", "c-1", [("trace", b"1")])
+    assert abs(row["at"] - soon) < timedelta(milliseconds=1)
+    assert row["_source"] == f"{payments.topic}[0]"
+
+
+def test_a_message_without_a_value_deletes_its_key_from_a_table(shop: Make) -> None:
+    prices = shop(declared="CREATE TABLE payments (id STRING PRIMARY KEY, amount INT)")
+    prices.send([b'{"id": "7", "amount": 1}'], key=b"7")
+    prices.send([None], key=b"7")
+    prices.send([None], key=b'{"id": "8"}')
+    prices.send([None])
+    assert take_in(prices) == (3, 1)
+    with prices.open() as project:
+        found = project.read("payments", columns=["id", "amount", "_op"]).to_pylist()
+    assert [(row["id"], row["amount"], row["_op"]) for row in found] == [
+        ("7", 1, "upsert"),
+        ("7", None, "delete"),
+        ("8", None, "delete"),
+    ]
+
+
+def test_positions_come_from_the_log_and_are_shown_to_the_tools_of_kafka(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.send([event(number) for number in range(10)])
+    assert take_in(payments) == (10, 0)
+    group = Consumer({"bootstrap.servers": payments.brokers, "group.id": "headwater.shop"})
+    place = TopicPartition(payments.topic, 0)
+    assert [found.offset for found in group.committed([place], 20)] == [10]
+    group.commit(offsets=[TopicPartition(payments.topic, 0, 3)], asynchronous=False)
+    group.close()
+    assert take_in(payments) == (0, 0)
+
+
+def test_a_crash_between_dead_letters_and_rows_doubles_neither(shop: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    payments = shop(partitions=1)
+    payments.send([b"x", event(0), b"y"])
+    appended = TopicLog.append
+
+    def crash(log: TopicLog, rows: pa.Table, **how: Any) -> Any:
+        if rows.num_rows and "id" in rows.column_names:
+            raise KeyboardInterrupt
+        return appended(log, rows, **how)
+
+    monkeypatch.setattr(TopicLog, "append", crash)
+    with pytest.raises(KeyboardInterrupt):
+        take_in(payments)
+    monkeypatch.undo()
+    payments.send([event(1), b"z"])
+    assert take_in(payments) == (2, 1)
+    assert ids(payments) == ["p0", "p1"]
+    assert [place.rpartition(":")[2] for place, _ in letters(payments)] == ["0", "2", "4"]
+
+
+def test_what_is_buried_stays_buried_although_it_could_be_read_now(shop: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    payments = shop(partitions=1, options="max_ahead = '1 second'")
+    payments.send([event(0), b'{"id": "p1", "at": "2999-01-01T00:00:00Z"}'])
+    appended = TopicLog.append
+
+    def crash(log: TopicLog, rows: pa.Table, **how: Any) -> Any:
+        if rows.num_rows and "id" in rows.column_names:
+            raise KeyboardInterrupt
+        return appended(log, rows, **how)
+
+    monkeypatch.setattr(TopicLog, "append", crash)
+    with pytest.raises(KeyboardInterrupt):
+        take_in(payments)
+    monkeypatch.undo()
+    payments.declare(options="max_ahead = 'none'")
+    assert take_in(payments) == (1, 0)
+    assert (ids(payments), len(letters(payments))) == (["p0"], 1)
+
+
+def test_of_two_runs_on_one_topic_the_one_that_is_overtaken_stops(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.send([event(0)])
+    with payments.open() as first, payments.open() as second:
+        (intake,) = first.intakes()
+        halt, failed = Halt(), []
+
+        def run() -> None:
+            try:
+                intake.run(halt)
+            except Fenced as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        wait_for(lambda: len(ids(payments)) == 1)
+        for number in range(1, 1000):
+            payments.send([event(number)])
+            try:
+                second.take_in()
+            except Fenced as error:
+                failed.append(error)
+            if failed:
+                break
+        halt.now()
+        thread.join(30)
+    assert "another run has taken over" in str(failed[0])
+    take_in(payments)
+    assert ids(payments) == [f"p{at}" for at in range(number + 1)]
+
+
+def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
+    payments = shop(options="idle = '1 second'")
+    with payments.open() as project:
+        (intake,) = project.intakes()
+        halt = Halt()
+        thread = threading.Thread(target=intake.run, args=(halt,))
+        thread.start()
+        for number in range(3):
+            payments.send([event(number, second=number)], partition=number % 2)
+            wait_for(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
+        # nothing more comes: each partition is at its end, so the watermark goes on
+        wait_for(lambda: project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
+        halt.now()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_project_that_runs_takes_in_its_topics(shop: Make) -> None:
+    payments = shop()
+    with payments.open() as project:
+        stop = threading.Event()
+        thread = threading.Thread(target=project.run, kwargs={"stop": stop})
+        thread.start()
+        payments.send([event(0)])
+        wait_for(lambda: project.read("payments").num_rows == 1)
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_topic_that_declares_no_intake_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "headwater.toml").write_text('name = "shop"')
+    (tmp_path / "payments.sql").write_text(f"{STREAM};")
+    with hw.open(tmp_path) as project:
+        assert project.take_in() == []
+        with pytest.raises(ArgumentRefused, match='"payments" declares no intake'):
+            project.take_in("payments")
+
+
+@pytest.mark.parametrize(
+    ("section", "error", "says"),
+    [
+        ("", SourceRefused, "brokers"),
+        ('"bootstrap.servers" = "127.0.0.1:1"\n"auto.offset.reset" = "latest"', SourceRefused, "auto.offset.reset"),
+        ('"bootstrap.servers" = "127.0.0.1:1"\n"no.such.option" = "1"', SourceRefused, "no.such.option"),
+    ],
+)
+def test_options_that_cant_be_used_are_refused(tmp_path: Path, section: str, error: type, says: str) -> None:
+    (tmp_path / "headwater.toml").write_text(f'name = "shop"\n[kafka.main]\n{section}\n')
+    (tmp_path / "payments.sql").write_text(f"{STREAM} WITH (connector = 'kafka', topic = 'payments');")
+    with hw.open(tmp_path) as project, pytest.raises(error) as refused:
+        project.take_in()
+    assert says in str(refused.value)
+
+
+# Faults
+
+
+def test_offsets_that_are_gone_are_an_error_that_names_them_and_can_be_skipped(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.send([event(number) for number in range(5)])
+    assert take_in(payments) == (5, 0)
+    payments.send([event(number) for number in range(5, 12)])
+    payments.delete_before(0, 9)
+    with pytest.raises(RetentionGap) as gap:
+        take_in(payments)
+    assert (gap.value.fields["first"], gap.value.fields["last"]) == (5, 8)
+    payments.declare(options="gaps = 'skip'")
+    assert take_in(payments) == (3, 0)
+    assert ids(payments) == [f"p{number}" for number in (0, 1, 2, 3, 4, 9, 10, 11)]
+    assert letters(payments) == [(f"{payments.topic}[0]:5-8", "events-lost")]
+    assert take_in(payments) == (0, 0)
+
+
+def test_an_aborted_transaction_leaves_nothing_and_an_open_one_is_waited_for(shop: Make) -> None:
+    payments = shop(partitions=1)
+    producer = Producer({"bootstrap.servers": payments.brokers, "transactional.id": payments.topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(payments.topic, event(0), partition=0)
+    producer.flush(30)
+    producer.abort_transaction(30)
+    producer.begin_transaction()
+    producer.produce(payments.topic, event(1), partition=0)
+    producer.flush(30)
+    assert take_in(payments) == (0, 0)
+    producer.commit_transaction(30)
+    assert take_in(payments) == (1, 0)
+    assert ids(payments) == ["p1"]
+    # the marks of both transactions are behind the log too, so that letting go of them is no gap
+    payments.delete_before(0, 4)
+    assert take_in(payments) == (0, 0)
+
+
+def test_a_topic_that_was_made_anew_is_not_mixed_with_the_old_one(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.send([event(0)])
+    assert take_in(payments) == (1, 0)
+    payments.delete()
+    wait_for(lambda: payments.topic not in payments.admin.list_topics(timeout=10).topics)
+    with pytest.raises(SourceReplaced, match="is gone"):
+        take_in(payments)
+    wait_for(lambda: _created(payments))
+    payments.send([event(7), event(8)])
+    with pytest.raises(SourceReplaced, match="was deleted and made anew"):
+        take_in(payments)
+    assert ids(payments) == ["p0"]
+
+
+def _created(payments: Shop) -> bool:
+    try:
+        payments.create(1)
+    except Exception as error:
+        return "already exists" in str(error)
+    return True
+
+
+def test_a_topic_that_is_not_there_yet_is_waited_for(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.delete()
+    with pytest.raises(SourceUnavailable, match="has no topic"):
+        take_in(payments)
+
+
+def test_brokers_that_are_down_at_the_start_and_in_the_middle_are_waited_for(tmp_path: Path) -> None:
+    jars = servers.find("kafka")
+    if jars is None:
+        pytest.skip("the server kafka isn't present")
+    with format_kafka(jars) as kafka:
+        payments = Shop(kafka.server.bootstrap, "payments", tmp_path, partitions=0)
+        with payments.open() as project:
+            with pytest.raises(SourceUnavailable, match="Kafka did not say"):
+                project.take_in()
+            (intake,) = project.intakes()
+            halt = Halt()
+            thread = threading.Thread(target=intake.run, args=(halt,))
+            thread.start()
+            for number in range(2):
+                with kafka.running():
+                    if number == 0:
+                        payments.create(1)
+                    payments.send([event(number)])
+                    wait_for(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
+                assert thread.is_alive()
+            halt.now()
+            thread.join(60)
+            assert not thread.is_alive()
+            assert project.read("payments")["id"].to_pylist() == ["p0", "p1"]
+
+
+def test_a_message_of_five_megabytes_is_a_dead_letter_and_the_others_go_on(shop: Make) -> None:
+    payments = shop(partitions=1)
+    payments.send([event(0), b'{"id": "' + b"x" * 5_000_000 + b'"}', event(1)])
+    assert take_in(payments) == (2, 1)
+    assert letters(payments) == [(f"{payments.topic}[0]:1", "event-too-large")]
+
+
+def test_a_project_that_runs_takes_in_what_comes_until_it_is_stopped(shop: Make) -> None:
+    payments, stop = shop(), threading.Event()
+    with payments.open() as project:
+        running = threading.Thread(target=project.run, kwargs={"stop": stop})
+        running.start()
+        for number in range(3):
+            payments.send([event(number)])
+            deadline = time.monotonic() + 60
+            while project.head("payments") < 0 or project.read("payments").num_rows <= number:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        stop.set()
+        running.join(60)
+        assert not running.is_alive()
+    assert ids(payments) == ["p0", "p1", "p2"]

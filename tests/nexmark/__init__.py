@@ -1,0 +1,1 @@
+"""The queries of the Nexmark benchmark as views, checked against DuckDB."""
