@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 
 import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
 import headwater.testing as ht
+from headwater.store.redis import RedisStore
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
 SQL = """
 CREATE STREAM sales (shop STRING, amount DECIMAL(10, 2), tags ARRAY<STRING>, at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '5' SECOND);
-CREATE MATERIALIZED VIEW per_shop WITH (store = 'main', grace = '20 seconds') AS
+CREATE MATERIALIZED VIEW per_shop WITH (store = 'main, live', grace = '20 seconds') AS
   SELECT shop, window_end, sum(amount) AS total, collect_list(tags) AS every
   FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end HAVING sum(amount) > 1;
 CREATE MATERIALIZED VIEW per_window WITH (store = 'local', emit = 'final') AS
@@ -37,8 +40,11 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.query(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def test_views_in_two_stores_are_what_the_log_says_whatever_crashes(database: str, spark: SparkSession) -> None:
-    with ht.scenario(SQL, stores={"main": database, "local": "sqlite:///views.db"}) as shop:
+def test_views_in_several_stores_are_what_the_log_says_whatever_crashes(
+    database: str, redis_server: RedisServer, spark: SparkSession
+) -> None:
+    live = redis_server.url.removesuffix("0") + "15"
+    with ht.scenario(SQL, stores={"main": database, "local": "sqlite:///views.db", "live": live}) as shop:
         shop.append("sales", [sale("a", "2.00", 1, "x"), sale(None, "0.50", 2)])
         shop.crash("per_shop", at=ht.Crash("before apply"))
         shop.crash("per_shop", at=ht.Crash("after apply"))
@@ -61,3 +67,5 @@ def test_views_in_two_stores_are_what_the_log_says_whatever_crashes(database: st
             assert shop.project.ledger(view).remainder == 0
         with psycopg.connect(database) as client:
             assert client.execute("SELECT count(*), sum(total) FROM per_shop").fetchone() == (2, 12.5)
+        with closing(RedisStore(live)) as follower:
+            assert not ht.compare(follower.read("per_shop"), shop.rows("per_shop"))

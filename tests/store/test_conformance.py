@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.store import Store
+from headwater.store import SeveralStores, Store
 from headwater.store.postgres import PostgresStore
 from headwater.store.redis import RedisStore
 from headwater.store.redis.rows import Layout
@@ -64,3 +64,14 @@ class TestRedis(StoreConformance):
         return lambda: opened.enter_context(
             closing(RedisStore(redis_server.url, prefix=prefix, layout=layout, changes_retention=DAY, now=wall))
         )
+
+
+class TestSeveral(SqlStoreConformance):
+    @pytest.fixture
+    def again(self, tmp_path: Path, wall: Wall, opened: ExitStack) -> Again:
+        def open_again() -> Store:
+            files = (tmp_path / f"{name}.db" for name in ("first", "second"))
+            leader, follower = [SqliteStore(file, changes_retention=DAY, now=wall) for file in files]
+            return opened.enter_context(closing(SeveralStores(leader, [follower])))
+
+        return open_again

@@ -49,7 +49,8 @@ EACH = 6
 
 
 def opened(url: str) -> Store:
-    return open_store(Declared(name="main", url=url), ROOT)
+    options = (("silence_timeout", "2 seconds"),) if url.startswith("postgresql") else ()
+    return open_store(Declared(name="main", url=url, options=options), ROOT)
 
 
 @pytest.fixture(params=["sqlite", "postgres", "redis"])

@@ -61,7 +61,7 @@ class View:
 
     `emit` and `execution` None let the planner choose. `horizon` is how far back an input can matter where the planner
     can't derive it. `retention` is how long a row counts in groups that nothing ends. `every` is how often rows that
-    are not final are shown anew.
+    are not final are shown anew. `store` may name several stores, with commas between them: the first one leads.
     """
 
     name: str
@@ -78,3 +78,8 @@ class View:
     execution: ViewExecution | None = None
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        """The stores that it names, the one that leads first; none: the default store."""
+        return () if self.store is None else tuple(name.strip() for name in self.store.split(","))

@@ -29,7 +29,7 @@ from headwater.operate.versions import Versions
 from headwater.plan import Plan, PlannedView
 from headwater.plan.approximate import tolerances
 from headwater.plan.stages import Scan
-from headwater.store import OpenStore, Store, Version, open_store
+from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
 
 if TYPE_CHECKING:
     from headwater.engine.batch import BatchView
@@ -74,6 +74,7 @@ class Views:
         self._open_store = open_store
         self._guard = threading.Lock()
         self._stores: dict[str, Store] = {}
+        self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
 
     def catch_up(
@@ -321,11 +322,20 @@ class Views:
     def _store_of(self, planned: PlannedView) -> Store:
         return self._store(planned.view.store or DEFAULT_STORE)
 
-    def _store(self, name: str) -> Store:
+    def _store(self, names: str) -> Store:
+        """The store of this name; of several, with commas between them, the first one leads."""
         with self._guard:
-            if name not in self._stores:
-                self._stores[name] = self._open_store(self._declared_store(name), self._home.parent)
-            return self._stores[name]
+            leader, *followers = [self._opened(name.strip()) for name in names.split(",")]
+            if not followers:
+                return leader
+            if names not in self._together:
+                self._together[names] = SeveralStores(leader, followers)
+            return self._together[names]
+
+    def _opened(self, name: str) -> Store:
+        if name not in self._stores:
+            self._stores[name] = self._open_store(self._declared_store(name), self._home.parent)
+        return self._stores[name]
 
     def _declared_store(self, name: str) -> model.Store:
         for declared in self._plan.project.stores:

@@ -296,29 +296,30 @@ def _judge_execution(context: Context, root: Stage) -> None:
 
 def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:
     view = context.view
-    store = next((found for found in stores if found.name == view.store), None)
-    if view.store is not None and store is None:
-        known = [found.name for found in stores]
-        _report(
-            context,
-            UnknownStore,
-            f'names a store "{view.store}" that is not declared',
-            view.origin,
-            detail=f"headwater.toml declares {', '.join(known) if known else 'no store'}.",
-            hint=did_you_mean(view.store, known) or f"Add [stores.{view.store}] to headwater.toml.",
-        )
-    store = store or (stores[0] if stores and view.store is None else None)
+    known = {found.name: found for found in stores}
+    for name in view.stores:
+        if name not in known:
+            _report(
+                context,
+                UnknownStore,
+                f'names a store "{name}" that is not declared',
+                view.origin,
+                detail=f"headwater.toml declares {', '.join(known) if known else 'no store'}.",
+                hint=did_you_mean(name, list(known)) or f"Add [stores.{name}] to headwater.toml.",
+            )
+    named = stores[:1] if view.store is None else [known[name] for name in view.stores if name in known]
     emit = execution(view, root).emit
-    if store is not None and emit not in store.takes:
-        takes = " and ".join(sorted(found.value for found in store.takes)) or "nothing"
-        _report(
-            context,
-            StoreRefused,
-            f'emits {emit.value}, which store "{store.name}" can\'t take',
-            view.origin,
-            detail=f"The store takes {takes}.",
-            hint=f"Write emit = '{takes}', or name another store." if store.takes else "Name another store.",
-        )
+    for store in named:
+        if emit not in store.takes:
+            takes = " and ".join(sorted(found.value for found in store.takes)) or "nothing"
+            _report(
+                context,
+                StoreRefused,
+                f'emits {emit.value}, which store "{store.name}" can\'t take',
+                view.origin,
+                detail=f"The store takes {takes}.",
+                hint=f"Write emit = '{takes}', or name another store." if store.takes else "Name another store.",
+            )
 
 
 def _judge_inputs(context: Context, root: Stage, unsettled: Sequence[str]) -> None:

@@ -84,10 +84,13 @@ def read_emit(text: str) -> Emit:
 
 
 def read_store(text: str) -> str:
-    """The name of a store."""
-    if not text.strip():
+    """The name of a store, or several with commas between them."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
         raise ValueError("the name of a store is empty")
-    return text
+    if len(set(names)) < len(names):
+        raise ValueError("it names a store twice")
+    return ", ".join(names)
 
 
 def read_name(text: str) -> str:
@@ -198,7 +201,7 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "whenever they change",
         ),
         OptionKind(
-            "store", "name", read_store, "the store of headwater.toml that serves the view", "the default store"
+            "store", "name", read_store, "the stores of headwater.toml that serve the view", "the default store"
         ),
         OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
         OptionKind(

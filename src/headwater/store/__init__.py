@@ -2,5 +2,9 @@
 
 from headwater.store.place import OpenStore, open_store
 from headwater.store.protocol import Batch, Position, Span, Store, Target, Version, changes_schema
+from headwater.store.several import SeveralStores
 
-__all__ = ["Batch", "OpenStore", "Position", "Span", "Store", "Target", "Version", "changes_schema", "open_store"]
+__all__ = [
+    "Batch", "OpenStore", "Position", "SeveralStores", "Span", "Store", "Target", "Version", "changes_schema",
+    "open_store",
+]  # fmt: skip

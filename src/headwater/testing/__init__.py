@@ -13,10 +13,12 @@ from headwater.testing.compare import Difference, compare
 from headwater.testing.conformance import SqlStoreConformance, StoreConformance, Wall
 from headwater.testing.crash import Crash
 from headwater.testing.execution import EXECUTIONS, Execution, executions
+from headwater.testing.history import Anomaly, History, Read, Write, check_history
 from headwater.testing.scenario import Scenario, scenario
 from headwater.testing.script import COMMIT, CRASH, Now, Tick, read_script
 
 __all__ = [
-    "COMMIT", "CRASH", "EXECUTIONS", "Crash", "Difference", "Execution", "Now", "Scenario", "SqlStoreConformance",
-    "StoreConformance", "Tick", "Wall", "compare", "executions", "read_script", "scenario",
+    "COMMIT", "CRASH", "EXECUTIONS", "Anomaly", "Crash", "Difference", "Execution", "History", "Now", "Read",
+    "Scenario", "SqlStoreConformance", "StoreConformance", "Tick", "Wall", "Write", "check_history", "compare",
+    "executions", "read_script", "scenario",
 ]  # fmt: skip

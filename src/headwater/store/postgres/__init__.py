@@ -8,6 +8,7 @@ whoever takes the next epoch waits for it, and who holds an older one is refused
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -38,7 +39,7 @@ from headwater.store.unfit import Unfit
 CHANGES_RETENTION = timedelta(days=7)
 LOCK_TIMEOUT = timedelta(seconds=30)
 STATEMENT_TIMEOUT = timedelta(seconds=60)
-SILENCE_TIMEOUT = timedelta(seconds=60)
+SILENCE_TIMEOUT = timedelta(seconds=20)
 _NOT_HELD = ("22", "23", "54")
 """Classes of SQLSTATE for values that can't be written: data exceptions, violated constraints, limits."""
 
@@ -125,10 +126,14 @@ class PostgresStore:
         layout = self._layout(target)
         rows = rows_of(layout, batch)
         with self._database.writing() as connection:
+            with _refusing(target, batch):
+                # before the epoch is locked: a process that is stopped here keeps nobody waiting
+                _stage(connection, layout, rows)
             self._check_epoch(connection, target, epoch)
             if self._was_applied(connection, target, batch):
                 return False
-            changes = self._write(connection, layout, batch, rows)
+            with _refusing(target, batch):
+                changes = self._write(connection, layout, batch.position.batch, rows)
             bookkeeping.record_batch(connection, target, batch.position, self._now(), changes)
             bookkeeping.add_to_ledger(connection, target, batch.ledger)
             changelog.trim(connection, layout, self._now() - self._retention)
@@ -150,29 +155,13 @@ class PostgresStore:
             raise other_commits(target, batch, known)
         return True
 
-    def _write(self, connection: Connection, layout: Layout, batch: Batch, rows: Rows) -> int:
-        """Write the rows and their changes; how many changed."""
-        try:
-            connection.execute(layout.prepare())
-            copy_into(connection, layout.stage, range(len(layout.columns)), rows.upserts)
-            if layout.replaces:
-                return self._replace(connection, layout, batch.position.batch, rows)
-            written = [connection.execute(statement).rowcount for statement in layout.add(batch.position.batch)]
-            return written[0]
-        except psycopg.Error as cause:
-            if not (cause.sqlstate or "").startswith(_NOT_HELD):
-                raise
-            final = cause.sqlstate == "23505" and layout.target.emit is Emit.FINAL
-            reason = "A settled row comes a second time" if final else "PostgreSQL can't hold one of its rows"
-            told = cause.diag.message_primary or str(cause)
-            raise batch_refused(layout.target, batch, f"{reason} ({told}).") from cause
-
-    def _replace(self, connection: Connection, layout: Layout, batch: int, rows: Rows) -> int:
+    def _write(self, connection: Connection, layout: Layout, batch: int, rows: Rows) -> int:
+        """Write the rows that are on the stage, and their changes; how many changed."""
+        if not layout.replaces:
+            return min(connection.execute(statement).rowcount for statement in layout.add(batch))
         changes = 0
-        if rows.deletes:
-            copy_into(connection, layout.gone, layout.key, rows.deletes)
-            for pattern in patterns_of(rows.deletes):
-                changes += connection.execute(layout.delete(batch, pattern)).rowcount
+        for pattern in patterns_of(rows.deletes):
+            changes += connection.execute(layout.delete(batch, pattern)).rowcount
         for pattern in patterns_of([rows.upserts[place] for place in layout.key]):
             connection.execute(layout.meet(pattern))
         logged, *written = [connection.execute(statement).rowcount for statement in layout.write_met(batch)]
@@ -267,6 +256,27 @@ class PostgresStore:
 
     def _layout(self, target: Target) -> Layout:
         return self._layouts.setdefault(target, Layout(target))
+
+
+@contextmanager
+def _refusing(target: Target, batch: Batch) -> Iterator[None]:
+    """Turn what PostgreSQL says about a batch's values into a refusal of the batch."""
+    try:
+        yield
+    except psycopg.Error as cause:
+        if not (cause.sqlstate or "").startswith(_NOT_HELD):
+            raise
+        final = cause.sqlstate == "23505" and target.emit is Emit.FINAL
+        reason = "A settled row comes a second time" if final else "PostgreSQL can't hold one of its rows"
+        told = cause.diag.message_primary or str(cause)
+        raise batch_refused(target, batch, f"{reason} ({told}).") from cause
+
+
+def _stage(connection: Connection, layout: Layout, rows: Rows) -> None:
+    connection.execute(layout.prepare())
+    copy_into(connection, layout.stage, range(len(layout.columns)), rows.upserts)
+    if rows.deletes:
+        copy_into(connection, layout.gone, layout.key, rows.deletes)
 
 
 def _tables(layout: Layout) -> list[str]:

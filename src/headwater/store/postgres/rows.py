@@ -77,7 +77,7 @@ def patterns_of(keys: list[pa.Array]) -> list[Pattern]:
     >>> patterns_of([pa.array(["a", None]), pa.array([1, 2])])
     [(False, False), (True, False)]
     """
-    if not len(keys[0]):
+    if not keys or not len(keys[0]):
         return []
     possible = [{bool(null) for null in _nulls(key)} for key in keys]
     return sorted(product(*possible))
