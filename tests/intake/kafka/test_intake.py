@@ -350,7 +350,10 @@ def test_a_topic_that_is_not_there_yet_is_waited_for(shop: Make) -> None:
         take_in(payments)
 
 
-def test_brokers_that_are_down_at_the_start_and_in_the_middle_are_waited_for(tmp_path: Path) -> None:
+def test_brokers_that_are_down_at_the_start_and_in_the_middle_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.intake.kafka.client.ANSWER_SECONDS", 2.0)
     jars = servers.find("kafka")
     if jars is None:
         pytest.skip("the server kafka isn't present")
