@@ -22,7 +22,7 @@ from headwater.model import Emit, Store, parse_duration
 
 FILE = "headwater.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"password|secret|token|account_key|sas_key", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|account_key|sas_key|user\.info", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@")
 _DEFAULT_STORE = "main"
 

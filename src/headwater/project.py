@@ -36,7 +36,7 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
-from headwater.operate.intake import drain, open_intake, taking_in
+from headwater.operate.intake import drain, open_codec, open_intake, taking_in
 from headwater.operate.status import topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
@@ -340,7 +340,8 @@ class Project:
         letter, and the watermark as it stands: what is late by now is late.
         """
         log, dead = self._topic_log(topic), self._dead_log(topic)
-        done = redrive(log, dead, self._decoder(topic), first=self._first(dead, since), error=error)
+        codec = open_codec(log.topic, self.settings.kafka)
+        done = redrive(log, dead, self._decoder(topic), codec=codec, first=self._first(dead, since), error=error)
         self._maintainer.after(log, log.head)
         return done
 

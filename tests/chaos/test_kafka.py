@@ -10,15 +10,18 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from headwater.operate.halt import Halt
 from headwater.project import Project
-from tests.intake.kafka.shop import Shop
-from tests.servers.kafka import KafkaServer
+from tests.intake.kafka.shop import Shop, event
+from tests.servers.kafka import KafkaServer, format_kafka
+from tools import servers
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
@@ -84,3 +87,30 @@ def kill_one(shop: Shop, traffic: Traffic, chance: random.Random, project: Proje
     finally:
         process.kill()
         process.wait(30)
+
+
+@pytest.mark.skipif(KILLS <= 5, reason="three starts of a broker: `make chaos`")
+def test_brokers_that_are_down_at_the_start_and_in_the_middle_are_waited_for(tmp_path: Path) -> None:
+    jars = servers.find("kafka")
+    assert jars is not None, "run `make servers ALL=1`"
+    with format_kafka(jars) as kafka:
+        shop = Shop(kafka.server.bootstrap, "payments", tmp_path, partitions=0)
+        with shop.open() as project:
+            (intake,) = project.intakes()
+            halt = Halt()
+            thread = threading.Thread(target=intake.run, args=(halt,))
+            thread.start()
+            for number in range(3):
+                with kafka.running():
+                    if number == 0:
+                        shop.create(1)
+                    shop.send([event(number)])
+                    deadline = time.monotonic() + 120
+                    while project.read("payments").num_rows <= number:
+                        assert time.monotonic() < deadline
+                        time.sleep(0.1)
+                assert thread.is_alive()
+            halt.now()
+            thread.join(60)
+            assert not thread.is_alive()
+            assert project.read("payments")["id"].to_pylist() == ["p0", "p1", "p2"]

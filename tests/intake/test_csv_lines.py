@@ -68,7 +68,7 @@ def test_a_poison_record_costs_itself_only(record: str, error: str, reason: str,
     assert decoded.dead.to_pylist() == [
         {
             "bytes": record.encode(), "reason": reason, "error": error, "source": "s",
-            "position": f"i.csv:{neighbours + 2}",
+            "position": f"i.csv:{neighbours + 2}", "key": None, "sent_at": None, "headers": None,
         }
     ]  # fmt: skip
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import headwater as hw
+from headwater.cli.app import app
 from headwater.errors import Fenced
 from headwater.intake.redrive import Redriven
 from headwater.project import Project
@@ -96,6 +99,17 @@ def test_redrives_at_the_same_time_bring_nothing_back_twice(shop: Path) -> None:
     with hw.open(shop) as project:
         assert sorted(ids(project)) == [str(number) for number in range(8)]
         assert project.dead("orders").num_rows == 0
+
+
+def test_the_command_says_what_came_back(shop: Path) -> None:
+    with hw.open(shop) as project:
+        project.append("orders", FAR + BROKEN)
+    allow_any_time(shop)
+    command = ["redrive", "orders", "--project", str(shop), "--json"]
+    chosen = CliRunner().invoke(app, [*command, "--reason", "unreadable-event"])
+    assert json.loads(chosen.stdout) == {"topic": "orders", "rows": 0, "dead": 1}
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, json.loads(done.stdout)) == (0, {"topic": "orders", "rows": 1, "dead": 1})
 
 
 def test_a_topic_without_dead_letters_has_nothing_to_bring_back(shop: Path) -> None:

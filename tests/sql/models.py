@@ -93,6 +93,8 @@ def intakes() -> st.SearchStrategy[model.Kafka]:
         topic=texts,
         brokers=st.none() | texts,
         cluster=texts,
+        format=st.sampled_from(["json", "avro"]),
+        registry=st.none() | texts,
         start=st.sampled_from(["earliest", "latest"]) | st.datetimes(timezones=st.just(UTC)),
         gaps=st.sampled_from(["stop", "skip"]),
         commit_every=LENGTHS,

@@ -95,11 +95,11 @@ class JsonLines:
 
     def read_messages(self, messages: Messages, where: str) -> Batch:
         """The rows of messages, each one text that may hold newlines, and letters for all others, empty ones too."""
-        examined, letters = examine(messages.values, where, messages.offsets)
+        examined, letters = examine(messages.values, where, messages.offsets, "message")
         lines = examined.trimmed()
         absent = pc.or_(messages.values.is_null(), pc.equal(lines.texts, "").fill_null(False))
         missing = pc.indices_nonzero(absent).to_pylist()
-        letters += [lines.letter(place, MissingValue, "the message has no value") for place in missing]
+        letters += [lines.refuse(place, MissingValue, "has no value") for place in missing]
         whole, refused = self._read(lines, messages.content)
         columns = list(whole.columns)
         for name, values in messages.beside.items():
@@ -168,10 +168,10 @@ class JsonLines:
         try:
             row = parse(lines.texts[place].as_py())
         except ValueError as error:
-            return lines.letter(place, UnreadableEvent, str(error))
+            return lines.refuse(place, UnreadableEvent, str(error))
         twice = sorted(self._names.intersection(row.get(TWICE, ())))
         if twice:
-            return lines.letter(place, UnreadableEvent, f'the line names column "{twice[0]}" twice')
+            return lines.refuse(place, UnreadableEvent, f'names column "{twice[0]}" twice')
         return row
 
     def _pairs(self) -> Iterable[tuple[str, pa.DataType]]:
@@ -206,20 +206,20 @@ def wire_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The object that a line spells, its numbers as they were written; ValueError says why the line isn't one.
+    """The object that a line spells, its numbers as they were written; ValueError says what is wrong with it.
 
     >>> parse('{"amount": 12.50}')
     {'amount': '12.50'}
     """
     if len(text) > 2 * DEEPEST and _depth(text) > DEEPEST:
-        raise ValueError(f"the line is nested more than {DEEPEST} levels deep")
+        raise ValueError(f"is nested more than {DEEPEST} levels deep")
     try:
         found = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        raise ValueError(f"the line is not JSON: {reason} at character {error.pos + 1}") from None
+        raise ValueError(f"is not JSON: {reason} at character {error.pos + 1}") from None
     if not isinstance(found, dict):
-        raise ValueError(f"the line is {_NAMES[type(found)]}, not an object")
+        raise ValueError(f"is {_NAMES[type(found)]}, not an object")
     return found
 
 

@@ -25,7 +25,7 @@ BYTES_AT_ONCE = 256 * 1024 * 1024
 """How many bytes are decoded at once; the reader counts them in 32 bits."""
 
 _BLANKS = " \t\r\n"
-_TOO_LARGE = f"the line has more than {LARGEST_EVENT:,} bytes"
+_TOO_LARGE = f"has more than {LARGEST_EVENT:,} bytes"
 _LEAF = 512
 _PIECES = 16
 
@@ -34,13 +34,19 @@ _PIECES = 16
 class Lines:
     """The lines of a block. `texts` has them as text, NULL where a line can't be read as text.
 
-    `numbers` is the number of each line in its file, or of the first one if the others follow it.
+    `numbers` is the number of each line in its file, or of the first one if the others follow it; `noun` is what a line
+    is called in reasons.
     """
 
     raw: pa.Array
     texts: pa.Array
     where: str
     numbers: int | Sequence[int]
+    noun: str = "line"
+
+    def refuse(self, line: int, error: type[DataError], what: str) -> Letter:
+        """A dead letter whose reason begins with what a line is called here: `the line` and `what` is wrong with it."""
+        return self.letter(line, error, f"the {self.noun} {what}")
 
     def letter(self, line: int, error: type[DataError], reason: str) -> Letter:
         """A dead letter for one line."""
@@ -78,14 +84,14 @@ def split(block: bytes) -> pa.Array:
     return pc.split_pattern(pa.array([body], pa.binary()), b"\n").flatten()
 
 
-def examine(raw: pa.Array, where: str, numbers: int | Sequence[int]) -> tuple[Lines, list[Letter]]:
+def examine(raw: pa.Array, where: str, numbers: int | Sequence[int], noun: str = "line") -> tuple[Lines, list[Letter]]:
     """The lines as texts, and a letter for each that is too large or isn't UTF-8."""
     large = only_where(pc.greater(pc.binary_length(raw), LARGEST_EVENT))
     readable = raw if large is None else pc.if_else(large, pa.scalar(None, pa.binary()), raw)
     decoded = attempt(readable, lambda some: some.cast(pa.string()), pa.string())
-    lines = Lines(raw, decoded.values, where, numbers)
-    letters = [lines.letter(at, EventTooLarge, _TOO_LARGE) for at in _true(large)]
-    letters += [lines.letter(at, UnreadableEvent, "the line is not UTF-8") for at in _true(decoded.bad)]
+    lines = Lines(raw, decoded.values, where, numbers, noun)
+    letters = [lines.refuse(at, EventTooLarge, _TOO_LARGE) for at in _true(large)]
+    letters += [lines.refuse(at, UnreadableEvent, "is not UTF-8") for at in _true(decoded.bad)]
     return lines, letters
 
 

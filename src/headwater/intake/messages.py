@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pyarrow as pa
+
+from headwater.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -30,3 +33,26 @@ class Messages:
         for first in range(0, len(self.values), most):
             beside = {name: column.slice(first, most) for name, column in self.beside.items()}
             yield Messages(self.values.slice(first, most), self.offsets[first : first + most], beside)
+
+
+@dataclass(frozen=True)
+class Poison:
+    """Why a message can't be read in its format."""
+
+    error: type[DataError]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Records:
+    """Messages of a binary format, each read as a mapping of names to values, or poison."""
+
+    messages: Messages
+    rows: Sequence[Mapping[str, Any] | Poison]
+
+
+class Codec(Protocol):
+    """A binary format: reads messages into records, each on its own. It may need a server, and wait for it."""
+
+    def read(self, messages: Messages) -> Records:
+        """Each message as a mapping or as poison, in their order."""

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from headwater.errors import EventsLost
 from headwater.intake.decode import Decoder
-from headwater.intake.messages import Messages
+from headwater.intake.messages import Codec, Messages
 from headwater.log import Move, TopicLog
 from headwater.log.read import count_rows, scan
 
@@ -39,17 +39,26 @@ class Redriven:
     dead: int
 
 
-def redrive(log: TopicLog, dead: TopicLog, decoder: Decoder, *, first: int = 0, error: str | None = None) -> Redriven:
+def redrive(
+    log: TopicLog,
+    dead: TopicLog,
+    decoder: Decoder,
+    *,
+    codec: Codec | None = None,
+    first: int = 0,
+    error: str | None = None,
+) -> Redriven:
     """Decode dead letters again, from a commit of theirs on, and append what can be read now, as from its own source.
 
-    `error` chooses those of one class (`wrong-type`). Event time is what the event says; a row that is late by now is
-    late. `Fenced` if another redrive was faster: repeat the call, nothing comes back twice.
+    `codec` reads messages that aren't JSON. `error` chooses letters of one class (`wrong-type`). Event time is what the
+    event says; a row that is late by now is late. `Fenced` if another redrive was faster: repeat the call, nothing
+    comes back twice.
     """
     rows = still = 0
     for batch in scan(dead, first):
         for part in _parts(open_letters(log, batch.rows)):
             chosen = part if error is None else part.filter(pc.equal(part["error"], error))
-            came = _bring_back(log, decoder, chosen.filter(pc.not_equal(chosen["error"], EventsLost.code())))
+            came = _bring_back(log, decoder, codec, chosen.filter(pc.not_equal(chosen["error"], EventsLost.code())))
             rows, still = rows + came, still + chosen.num_rows - came
     return Redriven(log.topic.name, rows, still)
 
@@ -77,13 +86,13 @@ def _parts(letters: pa.Table) -> Iterator[pa.Table]:
     return (letters.slice(at, _AT_ONCE) for at in range(0, letters.num_rows, _AT_ONCE))
 
 
-def _bring_back(log: TopicLog, decoder: Decoder, letters: pa.Table) -> int:
+def _bring_back(log: TopicLog, decoder: Decoder, codec: Codec | None, letters: pa.Table) -> int:
     """Append the letters that can be read, and mark them; returns how many."""
     arrived_at, came = log.now(), 0
-    with_envelope = letters["sent_at"].is_valid()
-    for part in (letters.filter(with_envelope), letters.filter(pc.invert(with_envelope))):
+    sent = letters["sent_at"].is_valid()
+    for part, reads in ((letters.filter(sent), codec), (letters.filter(pc.invert(sent)), None)):
         if part.num_rows:
-            rows, places = _decode(decoder, part, arrived_at)
+            rows, places = _decode(decoder, reads, part, arrived_at)
             came += len(places)
             if len(places):
                 moves = _marks(log, part.take(places))
@@ -93,11 +102,14 @@ def _bring_back(log: TopicLog, decoder: Decoder, letters: pa.Table) -> int:
     return came
 
 
-def _decode(decoder: Decoder, letters: pa.Table, arrived_at: datetime) -> tuple[pa.Table, pa.Array]:
+def _decode(
+    decoder: Decoder, codec: Codec | None, letters: pa.Table, arrived_at: datetime
+) -> tuple[pa.Table, pa.Array]:
     """The rows of the letters that can be read, and the places of these letters."""
     values, beside = letters["bytes"].combine_chunks(), envelope_columns(decoder, letters)
     messages = Messages(values, range(letters.num_rows), beside)
-    decoded = decoder.decode(messages, where=_WHERE, arrived_at=arrived_at)
+    read = messages if codec is None else codec.read(messages)
+    decoded = decoder.decode(read, where=_WHERE, arrived_at=arrived_at)
     failed = pc.replace_substring_regex(decoded.dead["position"], r"^.*:", "").cast(pa.int64()).to_numpy()
     return decoded.rows, pa.array(np.setdiff1d(np.arange(letters.num_rows), failed))
 

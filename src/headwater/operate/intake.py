@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
 from headwater.log import TopicLog
+from headwater.model import Topic
 from headwater.operate.halt import Halt, side_by_side
 
 if TYPE_CHECKING:
     from headwater.intake.kafka import KafkaIntake, Taken
+    from headwater.intake.messages import Codec
 
 T = TypeVar("T")
 
@@ -34,16 +36,32 @@ def open_intake(
             hint="Say connector = 'kafka' and topic = '…' in its WITH.",
             topic=log.topic.name,
         )
-    try:
+    with _installed(log.topic):
         from headwater.intake.kafka import KafkaIntake
+    return KafkaIntake(log, dead, options=clusters.get(declared.cluster, {}), group=group, committed=committed)
+
+
+def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]]) -> Codec | None:
+    """What reads the messages of a topic; None if it has none, or if they are JSON."""
+    if topic.intake is None or topic.intake.format == "json":
+        return None
+    with _installed(topic):
+        from headwater.intake.kafka.codec import codec_of
+    return codec_of(topic.intake, clusters.get(topic.intake.cluster, {}))
+
+
+@contextmanager
+def _installed(topic: Topic) -> Iterator[None]:
+    """Say which extra is missing where an import fails."""
+    try:
+        yield
     except ModuleNotFoundError as cause:
         raise SettingsRefused(
-            f'the intake of "{log.topic.name}" needs the package {cause.name}',
+            f'the intake of "{topic.name}" needs the package {cause.name}',
             detail="It is not installed: Kafka is an extra.",
             hint="Run `pip install 'headwater[kafka]'`.",
-            topic=log.topic.name,
+            topic=topic.name,
         ) from cause
-    return KafkaIntake(log, dead, options=clusters.get(declared.cluster, {}), group=group, committed=committed)
 
 
 def drain(intakes: Sequence[KafkaIntake]) -> list[Taken]:

@@ -32,7 +32,9 @@ class Metrics(Collector):
 
 def _topics(status: Status) -> Iterator[Metric]:
     rows = CounterMetricFamily("headwater_topic_rows", "Rows in the log of a topic.", labels=["topic"])
-    dead = CounterMetricFamily("headwater_topic_dead", "Dead letters of a topic.", labels=["topic"])
+    dead = GaugeMetricFamily(
+        "headwater_topic_dead", "Dead letters of a topic that have not come back.", labels=["topic"]
+    )
     head = GaugeMetricFamily("headwater_topic_head", "The newest commit of a topic.", labels=["topic"])
     behind = GaugeMetricFamily(
         "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["topic"]

@@ -131,7 +131,8 @@ INTAKE = (
     OptionKind("topic", "name", read_name, "the topic of Kafka", "required with 'kafka'"),
     OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
     OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
-    OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+    OptionKind("format", "'json' or 'avro'", _one_of("json", "avro"), "how a message is written", "'json'"),
+    OptionKind("registry", "address", read_name, "the schema registry that Avro is read with", "that of the cluster"),
     OptionKind(
         "start",
         "'earliest', 'latest' or instant",

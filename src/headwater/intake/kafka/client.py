@@ -1,6 +1,7 @@
 """A connection to Kafka: its options, what is asked of the brokers, and how their answers become errors of ours.
 
-An option of librdkafka is passed on as it is written in headwater.toml, but for those that exactly-once rests on.
+An option of librdkafka is passed on as it is written in headwater.toml, but for those that exactly-once rests on, and
+those that are for the schema registry.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from headwater.model import Kafka
 
 _logger = logging.getLogger("headwater.kafka")
 
+PREFIX = "schema.registry."
+"""How the options of the schema registry begin, which stand beside those of the cluster."""
 OWN = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -79,7 +82,8 @@ def configuration(kafka: Kafka, options: Mapping[str, str], group: str) -> dict[
             hint=f"Say brokers = 'host:9092' in its WITH, or \"bootstrap.servers\" in [kafka.{kafka.cluster}].",
             topic=kafka.topic,
         )
-    return {"group.id": group, **options, **OWN, "bootstrap.servers": brokers}
+    given = {name: value for name, value in options.items() if not name.startswith(PREFIX)}
+    return {"group.id": group, **given, **OWN, "bootstrap.servers": brokers}
 
 
 class Client:

@@ -61,7 +61,7 @@ def place_of(message: Message) -> tuple[int, int]:
 def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Messages:
     """Messages of one partition as the decoder takes them; a table's message without a value deletes its key."""
     values: list[Any] = list(map(Message.value, found))
-    if isinstance(topic, Table) and None in values:
+    if isinstance(topic, Table) and kafka.format == "json" and None in values:
         values = [_deletion(topic, found[at]) if value is None else value for at, value in enumerate(values)]
     beside = {name: _beside(topic.column(name), kafka, found) for name in _named(kafka)}
     return Messages(pa.array(values, pa.binary()), cast(list[int], list(map(Message.offset, found))), beside)

@@ -22,8 +22,10 @@ from confluent_kafka import KafkaError, Message
 from headwater.errors import HeadwaterError, SourceUnavailable
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.kafka.client import Client, Described
+from headwater.intake.kafka.codec import codec_of
 from headwater.intake.kafka.gather import Gathered, messages_of, place_of, with_envelopes
 from headwater.intake.kafka.positions import Positions
+from headwater.intake.messages import Codec
 from headwater.log import TopicLog
 from headwater.model import Kafka
 
@@ -81,6 +83,7 @@ class KafkaIntake:
         self._log = log
         self._dead = dead
         self._decoder = Decoder(log.topic)
+        self._codec = codec_of(self.kafka, options)
         self._options = options
         self._group = group
         self._committed = committed
@@ -116,7 +119,7 @@ class KafkaIntake:
     def _session(self) -> Iterator[_Session]:
         client = Client(self.kafka, self._options, self._group)
         try:
-            session = _Session(client, self.kafka, self._log, self._dead, self._decoder, self._committed)
+            session = _Session(client, self.kafka, self._log, self._dead, self._decoder, self._codec, self._committed)
             session.open()
             yield session
         finally:
@@ -135,6 +138,7 @@ class _Session:
         log: TopicLog,
         dead: TopicLog,
         decoder: Decoder,
+        codec: Codec | None,
         committed: Callable[[TopicLog, int], None],
     ) -> None:
         self._client = client
@@ -143,6 +147,7 @@ class _Session:
         self._dead = dead
         self._decoder = decoder
         self._committed = committed
+        self._codec = codec
         self._positions = Positions(kafka, log, dead)
         self._at_end: set[int] = set()
         self._targets: dict[int, int] = {}
@@ -275,7 +280,8 @@ class _Session:
         if buried:
             found = [message for message in found if message.offset() not in buried]
         messages = messages_of(self._log.topic, self._kafka, found)
-        decoded = self._decoder.decode(messages, source=source, where=source, arrived_at=arrived_at)
+        read = messages if self._codec is None else self._codec.read(messages)
+        decoded = self._decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
         return replace(decoded, dead=with_envelopes(decoded.dead, found))
 
     def _sources(self, parts: Mapping[int, pa.Table]) -> pa.Array:
