@@ -10,7 +10,7 @@ evicted by, and each event once where its stream says what is unique. Those that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -414,6 +414,9 @@ class Lowering:
         timed = {found.role: found for found in fields if found.role is not None}
         if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
             return self._enter(rows, below, F.col(FINAL))
+        if END not in rows.frame.columns:
+            end = _end_of(timed)
+            return self._enter(self._admit(rows, below, end), below, end)
         if Role.WINDOW_END in timed or Role.WINDOW_TIME in timed:
             return self._enter(rows, below, F.col(END))
         if (started := timed.get(Role.WINDOW_START)) is not None:
@@ -421,8 +424,8 @@ class Lowering:
             if isinstance(started.window, Calendar):
                 return self._enter(rows, below, F.col(END))
             return self._enter(rows, below, later(F.col(f"`{started.name}`"), started.window.size))
-        at = F.col(f"`{next(iter(timed.values())).name}`")
-        return self._enter(self._admit(rows, below, at), below, at)
+        end = _end_of(timed)
+        return self._enter(self._admit(rows, below, end), below, end)
 
     def _retained(self, below: Stage) -> Rows:
         """The rows of a stage that still count in groups without an end, marked by when they no longer do.
@@ -488,6 +491,21 @@ class Lowering:
         if self.tally is None or not rows.passed:
             return rows
         return self.tally.passed(rows, fate) if by_filter and self.bare else self.tally.count(rows, fate)
+
+
+def _end_of(timed: Mapping[Role, Field]) -> Column:
+    """When a group ends one of whose keys is a time of a row, or of the window of another view that it comes from."""
+    after = {Role.WINDOW_END: timedelta(), Role.WINDOW_TIME: _MILLISECOND}
+    role = next((found for found in (Role.WINDOW_END, Role.WINDOW_TIME, Role.WINDOW_START) if found in timed), None)
+    if role is None:
+        return F.col(f"`{next(iter(timed.values())).name}`")
+    found = timed[role]
+    if role is Role.WINDOW_START and not isinstance(found.window, Tumble | Hop):
+        raise NotSupportedYet(
+            "groups of another view's windows that are told by their start can't be kept in this version",
+            hint="Group by window_end.",
+        )
+    return later(F.col(f"`{found.name}`"), after.get(role, getattr(found.window, "size", timedelta())))
 
 
 def _name_of(branch: Stage) -> str:
