@@ -66,7 +66,7 @@ class SeveralStores:
         missing = {name: count - counts.get(name, 0) for name, count in wanted.items()}
         last = Batch(target.schema.empty_table(), _no_keys(target), led, missing)
         for changes in self._leader.changes(target.view, target.version, reached):
-            batch = _batch_of(target, changes, led)
+            batch = _batch_of(target, changes)
             if batch.position.batch == led.batch:
                 last = replace(batch, position=led, ledger=missing)
             else:
@@ -133,13 +133,13 @@ def _no_keys(target: Target) -> pa.Table:
     return target.schema.empty_table().select(list(target.key))
 
 
-def _batch_of(target: Target, changes: pa.Table, led: Position) -> Batch:
-    """The batch that made these changes. Its watermark isn't known any more: it has that of the last one."""
+def _batch_of(target: Target, changes: pa.Table) -> Batch:
+    """The batch that made these changes."""
     deleted = pc.equal(changes["op"], "delete")
     after = _rows(changes["after"].filter(pc.invert(deleted)), target)
     before = _rows(changes["before"].filter(deleted), target)
-    number, commits = changes["batch"][0].as_py(), changes["commit"][0].as_py()
-    return Batch(after, before.select(list(target.key)), Position(number, tuple(commits), led.watermark))
+    number, commits, watermark = (changes[name][0].as_py() for name in ("batch", "commit", "watermark"))
+    return Batch(after, before.select(list(target.key)), Position(number, tuple(commits), watermark))
 
 
 def _rows(structs: pa.ChunkedArray, target: Target) -> pa.Table:

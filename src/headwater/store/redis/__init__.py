@@ -291,6 +291,8 @@ class RedisStore:
             pa.array([batch] * count, pa.int64()),
             pa.array([list(json.loads(told[0]).items())] * count, schema.field("commit").type),
             pa.array([_instant(told[2])] * count, INSTANT),
+            pa.array([_instant(told[1])] * count, INSTANT),
+            pa.array([_instant(told[4]) if told[4] else None] * count, INSTANT),
         ]
         return pa.Table.from_arrays(columns, schema=schema)
 

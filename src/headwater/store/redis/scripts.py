@@ -121,9 +121,10 @@ for first = 0, size - 1, STEP do
   end
 end
 
+local reached = newest and cjson.decode(redis.call('HGET', v .. ':batches', newest))[2] or ''
 redis.call('UNLINK', stage)
 redis.call('HSET', state, 'newest', batch, 'rows', count, 'sequence', string.format('%d', sequence))
-redis.call('HSET', v .. ':batches', batch, cjson.encode({commits, watermark, at, changed}))
+redis.call('HSET', v .. ':batches', batch, cjson.encode({commits, watermark, at, changed, reached}))
 redis.call('ZADD', v .. ':log', batch, batch)
 if changed > 0 then redis.call('ZADD', v .. ':changed', batch, batch) end
 for i = 12, #ARGV, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
