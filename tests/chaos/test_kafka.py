@@ -23,7 +23,7 @@ from tests.intake.kafka.shop import Shop, event
 from tests.servers.kafka import KafkaServer, format_kafka
 from tools import servers
 
-KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
+KILLS = int(os.environ.get("CHAOS_KILLS", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
 COMMAND = (sys.executable, "-c", "from headwater.cli import main; main()", "intake")
 PARTITIONS = 3

@@ -24,7 +24,7 @@ from headwater.errors import Fenced, ViewBusy
 from headwater.project import Project
 from tests.chaos.shop import VIEWS, Traffic, make
 
-KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
+KILLS = int(os.environ.get("CHAOS_KILLS", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
 LONGEST_START = 240
 COMMAND = (sys.executable, "-c", "from headwater.cli import main; main()", "catch-up", "--json")

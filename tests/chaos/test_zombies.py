@@ -22,7 +22,7 @@ from tests.store.test_processes import check, numbered, nursery, opened, url
 
 __all__ = ["url"]  # the fixture: a store that nothing is in yet, of every kind
 
-ZOMBIES = int(os.environ.get("CHAOS_ZOMBIES", "2"))
+ZOMBIES = int(os.environ.get("CHAOS_ZOMBIES", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
 LIVE = """
 def live(url):

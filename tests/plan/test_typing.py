@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +86,12 @@ def is_left_out(example: Example) -> bool:
     return refused or example.query in COMPUTED or any(spelling in example.query for spelling in NOT_READ)
 
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "chaos"
+"""Whether every example is looked at, or each third."""
+
+
 def test_spark_s_own_examples_have_the_types_that_spark_derives(analyzer: SparkSession) -> None:
-    kept = [example for example in examples(analyzer) if not is_left_out(example)]
+    kept = [example for example in examples(analyzer) if not is_left_out(example)][:: 1 if THOROUGH else 3]
     wanted = {example: analyzed_types(analyzer, example.query) for example in kept}
     accepted = {example: kinds for example, kinds in wanted.items() if kinds is not None}
     differing = {
@@ -94,7 +99,7 @@ def test_spark_s_own_examples_have_the_types_that_spark_derives(analyzer: SparkS
         for example, kinds in accepted.items()
         if derived(example.query) != (kinds, [])
     }
-    assert len(accepted) >= 1200
+    assert len(accepted) >= (1200 if THOROUGH else 400)
     assert differing == {}
 
 
