@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 collect_ignore_glob = ["flows/*/*"]  # projects, not modules of tests
 IN_CI = os.environ.get("CI") == "true"
+SPARK = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""Java's second compiler would be busy for minutes with code that tests run a few times."""
 
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
@@ -61,7 +63,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the whole run, as Headwater opens it, on two cores."""
     from headwater.engine.session import open_session
 
-    session = open_session("tests", {"spark.master": "local[2]"}, tmp_path_factory.mktemp("spark"))
+    session = open_session("tests", SPARK, tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 
