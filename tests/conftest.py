@@ -68,12 +68,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-def _start(name: str, start: Callable[[Path], AbstractContextManager[Any]]) -> Iterator[Any]:
+def _program(name: str) -> Path:
     program = servers.find(name)
     if program is None:
         end = pytest.fail if IN_CI else pytest.skip  # asked for while a test runs: too late to leave it out
         end(f"the server {name} isn't present: run `make servers ALL=1`")
-    with start(program) as server:
+    return program
+
+
+def _start(name: str, start: Callable[[Path], AbstractContextManager[Any]]) -> Iterator[Any]:
+    with start(_program(name)) as server:
         yield server
 
 
@@ -104,7 +108,4 @@ def kafka_server() -> Iterator[KafkaServer]:
 @pytest.fixture(scope="session")
 def chromium_server() -> Path:
     """The browser: Playwright starts it."""
-    program = servers.find("chromium")
-    if program is None:
-        pytest.skip("chromium isn't present: run `make servers ALL=1`")
-    return program
+    return _program("chromium")

@@ -32,7 +32,7 @@ NEAR = "l.k = r.k AND r.at BETWEEN l.at - INTERVAL '2' SECOND AND l.at + INTERVA
 PAIR = "l.id AS one, r.id AS other"
 VIEWS = {
     "rows": "SELECT id, v * 2 AS twice FROM a WHERE v > 1",
-    "once": "SELECT id, v FROM u WHERE v > 1",
+    "once": "SELECT id, v, at FROM u WHERE v > 1",
     "tumbling": f"SELECT k, window_end, count(*) AS n, first(id) AS f FROM {TEN.format('a')} GROUP BY k, window_end",
     "tumbling_once": f"SELECT window_end, collect_list(id) AS ids FROM {TEN.format('u')} GROUP BY window_end",
     "hopping": "SELECT k, window_end, count(DISTINCT v) AS n FROM HOP(TABLE u, DESCRIPTOR(at), INTERVAL '5' SECOND,"
@@ -68,6 +68,7 @@ VIEWS = {
     "board": "SELECT k, count(*) AS n FROM a GROUP BY k ORDER BY n DESC, k LIMIT 2",
     "newest": "SELECT k, id, v FROM a QUALIFY row_number() OVER (PARTITION BY k ORDER BY at DESC) = 1",
     "missed": "SELECT id, k, window_end, _watermark AS came_at FROM late(tumbling)",
+    "missed_once": "SELECT id, _watermark AS came_at FROM late(once)",
     "missed_per_window": "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE late(tumbling), DESCRIPTOR(_watermark),"
     " INTERVAL '10' SECOND) GROUP BY window_end",
     "unpartnered": f"SELECT id FROM a l WHERE NOT EXISTS (SELECT 1 FROM b r WHERE {NEAR})",
@@ -75,7 +76,7 @@ VIEWS = {
     " AND l.at + INTERVAL '2' SECOND",
 }
 OPTIONS = dict.fromkeys(("per_key", "board", "newest"), ", retention = '15 seconds'")
-READS = dict.fromkeys(("missed", "missed_per_window"), "tumbling")
+READS = {"missed": "tumbling", "missed_per_window": "tumbling", "missed_once": "once"}
 FINAL = ("hopping", "by_panes", "by_growing_panes", "tumbling_once", "pairs_in_windows")
 CASES = 4
 """How many views share a log."""

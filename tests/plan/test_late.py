@@ -77,6 +77,20 @@ def test_a_row_is_late_for_a_group_without_an_end_once_it_is_no_longer_retained(
     assert found[1:] == ["Late for at and a grace of 1 week 1 hour", "Scan stream orders: id, at"]
 
 
+def test_without_windows_a_stream_that_says_what_is_unique_turns_rows_away_by_their_time() -> None:
+    found = reading(
+        "CREATE MATERIALIZED VIEW v AS SELECT id, paid, at FROM payments WHERE paid > 3;"
+        "CREATE MATERIALIZED VIEW missed AS SELECT id FROM late(v)"
+    )
+    assert found == [
+        "Project id",
+        "Late for at",
+        "Project id, at",
+        "Filter paid > 3",
+        "Scan stream payments: id, paid, at",
+    ]
+
+
 def test_the_windows_that_a_row_was_late_for_are_no_windows_of_the_reader() -> None:
     plan = planned(
         f"CREATE MATERIALIZED VIEW v AS {COUNTED};"
@@ -95,6 +109,13 @@ JOINED = "SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.a
         (f"CREATE MATERIALIZED VIEW v WITH (late = 'drop') AS {COUNTED}", "It declares late = 'drop'."),
         ("CREATE MATERIALIZED VIEW v AS SELECT id FROM orders",
          "Every row is computed from one row, and none is too late."),
+        ("CREATE STREAM once (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (unique = 'id', within = '1 day');"
+         "CREATE MATERIALIZED VIEW v AS SELECT window_end, count(*) AS n "
+         "FROM TUMBLE(TABLE once, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end",
+         'It reads the stream "once", whose events are taken once before any view admits them.'),
+        ("CREATE MATERIALIZED VIEW v AS SELECT window_end, count(*) AS n FROM TUMBLE((SELECT id, at FROM payments "
+         "QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1), DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end",
+         "It removes duplicates before it admits rows to what comes behind."),
         (f"CREATE MATERIALIZED VIEW v AS {JOINED}", "It admits the rows of several inputs, each in its own way."),
         ("CREATE MATERIALIZED VIEW v AS SELECT window_end, count(*) AS n "
          "FROM TUMBLE(TABLE orders, DESCRIPTOR(_arrived_at), INTERVAL '1' DAY) GROUP BY window_end",

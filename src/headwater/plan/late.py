@@ -17,6 +17,7 @@ from headwater.plan.stages import (
     STATELESS,
     Ancestor,
     Assign,
+    Deduplicate,
     Expand,
     Field,
     Filter,
@@ -40,20 +41,24 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
     if view.late == "drop":
         return "It declares late = 'drop'."
     gates = [stage for stage in root.walk() if not isinstance(stage, STATELESS)]
-    gate = gates[0] if gates else None
     scans = [stage for stage in root.walk() if isinstance(stage, Scan)]
-    if gate is None:
-        return "Every row is computed from one row, and none is too late."
-    if len(scans) != 1 or not isinstance(gate, Unary):
+    if len(scans) != 1 or not all(isinstance(gate, Unary) for gate in gates[:1]):
         return "It admits the rows of several inputs, each in its own way."
-    if scans[0].kind != "stream":
-        return f'It reads the {scans[0].kind} "{scans[0].relation}", in which nothing is late.'
-    return _turned_away(view, gate)
+    (scan,) = scans
+    if scan.kind != "stream":
+        return f'It reads the {scan.kind} "{scan.relation}", in which nothing is late.'
+    if scan.within is not None:
+        return f'It reads the stream "{scan.relation}", whose events are taken once before any view admits them.'
+    if not gates and not scan.unique:
+        return "Every row is computed from one row, and none is too late."
+    if len(gates) > 1 and isinstance(gates[0], Deduplicate):
+        return "It removes duplicates before it admits rows to what comes behind."
+    return _turned_away(view, gates[0] if gates else None, root)
 
 
-def _turned_away(view: model.View, gate: Unary) -> Late | str:
-    """The rows that don't come to the view's first operator that keeps state."""
-    below = gate.input
+def _turned_away(view: model.View, gate: Stage | None, root: Stage) -> Late | str:
+    """The rows that don't come to the view's first operator that keeps state, be it the one that knows copies."""
+    below = gate.input if isinstance(gate, Unary) else root
     windows = [stage for stage in below.walk() if isinstance(stage, Assign)]
     if len(windows) > 1:
         return "It admits rows to a window of windows."
@@ -66,7 +71,7 @@ def _turned_away(view: model.View, gate: Unary) -> Late | str:
     times = below.with_role(Role.EVENT_TIME)
     if not times:
         return "It doesn't pass on the event time that admits its rows."
-    retained = (view.retention or view.horizon or timedelta()) if is_endless(gate) else timedelta()
+    retained = (view.retention or view.horizon or timedelta()) if gate and is_endless(gate) else timedelta()
     return _late(below, view.grace + retained, times[0].name)
 
 
