@@ -114,7 +114,8 @@ JOINED = "SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.a
          "FROM TUMBLE(TABLE once, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end",
          'It reads the stream "once", whose events are taken once before any view admits them.'),
         ("CREATE MATERIALIZED VIEW v AS SELECT window_end, count(*) AS n FROM TUMBLE((SELECT id, at FROM payments "
-         "QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1), DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY window_end",
+         "QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1), DESCRIPTOR(at), "
+         "INTERVAL '1' DAY) GROUP BY window_end",
          "It removes duplicates before it admits rows to what comes behind."),
         (f"CREATE MATERIALIZED VIEW v AS {JOINED}", "It admits the rows of several inputs, each in its own way."),
         ("CREATE MATERIALIZED VIEW v AS SELECT window_end, count(*) AS n "
