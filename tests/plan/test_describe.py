@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from headwater import plan
 from headwater.errors import UnknownView
-from tests.plan.planning import planned
+from tests.plan.planning import planned, view
 
 TEXT = """
     CREATE MATERIALIZED VIEW spend WITH (grace = '10 minutes', store = 'main') AS
@@ -96,3 +97,23 @@ def test_findings_as_data_have_their_code_place_and_severity() -> None:
         "column": 38,
         "view": "v",
     }
+
+
+def test_each_fact_of_a_view_is_told_once() -> None:
+    found = view(
+        "SELECT customer, count(*) AS n FROM orders GROUP BY customer",
+        "WITH (retention = '1 day', every = '10 seconds')",
+    )
+    facts = [line.split()[0] for line in plan.describe_view(found).splitlines() if re.match(r"  \w", line)]
+    assert facts == [
+        "execution",
+        "emit",
+        "every",
+        "key",
+        "horizon",
+        "retention",
+        "grace",
+        "columns",
+        "stages",
+        "lineage",
+    ]

@@ -42,7 +42,6 @@ def describe_view(planned: PlannedView) -> str:
     facts = [
         ("execution", f"{execution.kind}: {execution.why}"),
         ("emit", f"{execution.emit.value}: {execution.emit_why}" if execution.emit_why else ""),
-        ("every", model.spell_duration(planned.view.every) if planned.view.every is not None else ""),
         ("panes", _panes(planned)),
         ("every", model.spell_duration(planned.view.every) if planned.view.every is not None else ""),
         ("key", "each row by its identity in the log" if planned.key.kind == "row" else shown),

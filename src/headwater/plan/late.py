@@ -99,6 +99,6 @@ def _late(below: Stage, grace: timedelta, time: str | None) -> Late:
 def _by_arrival(stage: Stage) -> Stage:
     """The stages with the scan read in the time of the late rows. Copies of an event are rows of their own."""
     if isinstance(stage, Scan):
-        return replace(stage, time=CAME_AT, unique=(), within=None)
+        return replace(stage, time=CAME_AT, unique=())
     assert isinstance(stage, Unary)
     return replace(stage, input=_by_arrival(stage.input))
