@@ -16,6 +16,7 @@ from headwater import model
 from headwater.engine.failure import failures_of
 from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore
 from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
 from headwater.log.watch import Watch
 from headwater.operate.explain import Explained, explain
@@ -76,6 +77,7 @@ class Views:
         self._stores: dict[str, Store] = {}
         self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
+        self._columns = KeptColumns()
 
     def catch_up(
         self,
@@ -270,7 +272,7 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch)
+            found = Run(planned, store, versions, logs, *settings, derived, watch, self._columns)
             return found.catch_up() if watch is None else found.keep_up()
 
         return run
