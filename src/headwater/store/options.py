@@ -22,9 +22,10 @@ class Options:
     def __post_init__(self) -> None:
         for name, _ in self.declared.options:
             if name not in self.known:
+                *most, last = self.known
                 raise SettingsRefused(
                     f'store "{self.declared.name}" has an unknown option "{name}"',
-                    detail=f"{self.kind} takes {', '.join(self.known[:-1])} and {self.known[-1]}.",
+                    detail=f"{self.kind} takes {', '.join(most)}{' and ' if most else ''}{last}.",
                     store=self.declared.name,
                 )
 

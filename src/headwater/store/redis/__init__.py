@@ -20,7 +20,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
@@ -28,6 +27,7 @@ from redis.retry import Retry
 from headwater.errors import StatementRefused
 from headwater.model import INSTANT, Emit
 from headwater.store.columns import read_columns, spell_columns
+from headwater.store.fit import within
 from headwater.store.protocol import Batch, Position, Span, Target, Version, changes_schema
 from headwater.store.redis import scripts
 from headwater.store.redis.failures import meaning
@@ -238,7 +238,7 @@ class RedisStore:
             raise self._unknown(view, number)
         target, _ = self._read_description(view, number, described)
         rows = self._decoded(target, [found[key] for key in (found if target.key else sorted(found, key=int))])
-        return rows if span is None else _within(rows, span)
+        return rows if span is None else within(rows, span)
 
     def _decoded(self, target: Target, texts: list[str | None]) -> pa.Table:
         try:
@@ -317,14 +317,6 @@ class RedisStore:
             yield
         except redis.RedisError as cause:
             raise meaning(self.place, cause, what) from cause
-
-
-def _within(rows: pa.Table, span: Span) -> pa.Table:
-    column = rows[span.column]
-    chosen = pc.less_equal(column, pa.scalar(span.upto, INSTANT))
-    if span.after is not None:
-        chosen = pc.and_(chosen, pc.greater(column, pa.scalar(span.after, INSTANT)))
-    return rows.filter(chosen)
 
 
 def _microseconds(at: datetime) -> str:
