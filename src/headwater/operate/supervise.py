@@ -150,7 +150,10 @@ class Run:
 
     def _work(self, chosen: Chosen) -> None:
         planned = self.planned
-        target = Target(planned.name, chosen.number, planned.columns, planned.identity, planned.emit)
+        view = planned.view
+        target = Target(
+            view.name, chosen.number, planned.columns, planned.identity, planned.emit, view.serving, view.comment
+        )
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
         self.versions.begin(chosen.number)

@@ -96,6 +96,9 @@ class PostgresStore:
                 self._create(connection, self._layout(target), fingerprint)
             else:
                 self._check(connection, target, fingerprint, *found)
+            for columns in target.serving.indexes:
+                connection.execute(self._layout(target).index(*columns))
+            connection.execute(Layout(target).comment())
             return bookkeeping.take_epoch(connection, target.view, target.version, self._now())
 
     def _create(self, connection: Connection, layout: Layout, fingerprint: str) -> None:

@@ -64,8 +64,8 @@ def _wall_clock() -> datetime:
 class RedisStore:
     """A `Store` in Redis 7 or newer. `prefix` comes before the view's name in every key.
 
-    `ttl` is for the rows of the layout hash and the sets of the layout sorted set: how long after their last change
-    they are shown. `cluster`: the URL names a node of a cluster.
+    `layout` and `ttl` are for views that state none. `ttl` is for the rows of the layout hash and the sets of the
+    layout sorted set: how long after their last change they are shown. `cluster`: the URL names a node of a cluster.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class RedisStore:
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
-        self._layout.check(target)
+        self._layout_of(target).check(target)
         described = self._describe(target, fingerprint)
         at = str(self._now().astimezone(UTC).replace(tzinfo=None))
         said = self._script("written", scripts.OPEN, target.view, target.version, described, this_process(), at)
@@ -105,14 +105,20 @@ class RedisStore:
         return int(said[1])
 
     def _describe(self, target: Target, fingerprint: str) -> str:
+        layout = self._layout_of(target)
         told = {
             "fingerprint": fingerprint,
             "columns": base64.b64encode(spell_columns(target.columns)).decode(),
             "key": target.key,
             "emit": target.emit.value,
-            "layout": [self._layout.kind, self._layout.score, *self._layout.group],
+            "layout": [layout.kind, layout.score, *layout.group],
         }
         return json.dumps(told, sort_keys=True)
+
+    def _layout_of(self, target: Target) -> Layout:
+        """The layout that a view states, or that of the store."""
+        stated = target.serving
+        return self._layout if stated.layout is None else Layout(stated.layout, stated.score or "", stated.group)
 
     def _read_description(self, view: str, version: int, text: str) -> tuple[Target, str]:
         told = json.loads(text)
@@ -121,7 +127,7 @@ class RedisStore:
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
-        triples = triples_of(self._layout, target, batch)
+        triples = triples_of(self._layout_of(target), target, batch)
         said = self._staged_and_applied(target, epoch, batch, triples)
         match said[0]:
             case "applied" | "repeated":
@@ -142,6 +148,7 @@ class RedisStore:
 
     def _staged_and_applied(self, target: Target, epoch: int, batch: Batch, triples: list[Triple]) -> list[Any]:
         keys, position = Keys(self._prefix, target.view), batch.position
+        ttl = self._ttl if target.serving.ttl is None else target.serving.ttl
         stage = keys.of(target.version, f"stage:{epoch}")
         arguments = (
             target.version,
@@ -152,8 +159,8 @@ class RedisStore:
             _microseconds(self._now()),
             _microseconds(self._now() - self._retention),
             mode_of(target),
-            self._layout.kind,
-            int(self._ttl.total_seconds() * 1000),
+            self._layout_of(target).kind,
+            int(ttl.total_seconds() * 1000),
             3 * len(triples),
             *(part for pair in batch.ledger.items() for part in pair),
         )
@@ -210,7 +217,7 @@ class RedisStore:
 
     def drop(self, view: str, version: int) -> None:
         """Remove a version and all that belongs to it."""
-        if self._script("written", scripts.DROP, view, version, self._layout.kind)[0] == "promoted":
+        if self._script("written", scripts.DROP, view, version)[0] == "promoted":
             raise is_promoted(view, version)
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from headwater.errors import SettingsRefused
+from headwater.model import LAYOUTS
 from headwater.model import Store as Declared
 from headwater.store.options import Options
 from headwater.store.redis import CHANGES_RETENTION, NO_TTL, RedisStore
-from headwater.store.redis.rows import LAYOUTS, Layout
+from headwater.store.redis.rows import Layout
 
 
 def open_declared(declared: Declared) -> RedisStore:

@@ -16,7 +16,6 @@ from headwater.store.fit import fitted, whole, without_nulls
 from headwater.store.protocol import Batch, Target
 from headwater.store.refusals import only_added
 
-LAYOUTS = ("json", "hash", "sorted set", "stream")
 Triple = tuple[str, str, str]
 """A key, its row, or nothing to delete it, and what the layout needs beside."""
 
@@ -52,7 +51,7 @@ def _refusal(target: Target, reason: str) -> ArgumentRefused:
     return ArgumentRefused(
         f'view "{target.view}" can\'t be kept in this layout',
         detail=f"{reason[:1].upper()}{reason[1:]}",
-        hint="Correct the options score and group of the store, or choose another layout.",
+        hint="Correct score and group, of the view or of the store, or choose another layout.",
         view=target.view,
     )
 

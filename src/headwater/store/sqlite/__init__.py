@@ -74,6 +74,8 @@ class SqliteStore:
                 self._create(connection, layout, fingerprint)
             else:
                 self._check(connection, target, fingerprint, *found)
+            for columns in target.serving.indexes:
+                connection.execute(layout.index(*columns))
             return bookkeeping.take_epoch(connection, target.view, target.version, self._now())
 
     def _create(self, connection: sqlite3.Connection, layout: Layout, fingerprint: str) -> None:
