@@ -22,7 +22,7 @@ from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.ledger import Ledger, ledger_of
-from headwater.operate.status import ViewStatus
+from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
@@ -212,6 +212,7 @@ class Views:
         version = self.served(planned.name)
         position = version.position if version else None
         ledger = self.ledger(planned.name) if version else None
+        heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
             figures.state if figures else "at rest" if version else "empty",
@@ -220,11 +221,25 @@ class Views:
             planned.view.store or DEFAULT_STORE,
             version.target.version if version else None,
             dict(position.commits) if position else {},
-            {name: max(log.head, 0) for name, log in self._logs(planned).items()},
+            heads,
             position.watermark if position else None,
             replace(ledger, dead=sum(dead.get(name, 0) for name in ledger.commits)) if ledger else None,
             figures,
+            tuple(self._store_status(planned, name, version, heads) for name in planned.view.stores or [DEFAULT_STORE]),
         )
+
+    def _store_status(
+        self, planned: PlannedView, store: str, version: Version | None, heads: Mapping[str, int]
+    ) -> StoreStatus:
+        """Where a store is with the served version; the one that leads has told it already."""
+        position, error = version.position if version else None, None
+        if version and store != (planned.view.stores or [store])[0]:
+            try:
+                position = self._store(store).position(planned.name, version.target.version)
+            except HeadwaterError as failure:
+                position, error = None, failure.summary
+        commits = dict(position.commits) if position else {}
+        return StoreStatus(store, commits, position.watermark if position else None, lag_of(commits, heads), error)
 
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""
