@@ -109,10 +109,13 @@ class Views:
         options: Mapping[str, str] | None = None,
         report: Report = _silent,
         ended: Callable[[CaughtUp], object] = lambda _: None,
+        *,
+        wait: bool = True,
     ) -> list[CaughtUp]:
         """Keep views at the head of their topics until `stop` is called; all at a time, each in a query of its own.
 
-        `ended` is told of each view that ends, from several threads: one that failed for good ends alone.
+        `ended` is told of each view that ends, from several threads: one that failed for good ends alone. A view that
+        another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         if any(_unsupported(planned) is None for planned in kept):
@@ -125,7 +128,8 @@ class Views:
                 self._derived_log_of(planned).create()
         try:
             with Watch(logs) as watch:
-                tasks = [_told(self._task(planned, options or {}, report, halt, watch), ended) for planned in kept]
+                runs = [self._task(planned, options or {}, report, halt, watch, waits=wait) for planned in kept]
+                tasks = [_told(run, ended) for run in runs]
                 return side_by_side(tasks, max(1, len(tasks)), halt)
         finally:
             self._halts.discard(halt)
@@ -274,6 +278,8 @@ class Views:
         report: Report,
         halt: Halt,
         watch: Watch | None = None,
+        *,
+        waits: bool = True,
     ) -> Callable[[], CaughtUp]:
         if refused := _unsupported(planned):
             return lambda: CaughtUp(planned.name, 0, error=refused)
@@ -285,7 +291,7 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch)
+            found = Run(planned, store, versions, logs, *settings, derived, watch, waits)
             return found.catch_up() if watch is None else found.keep_up()
 
         return run

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,10 +51,12 @@ from headwater.store.unfit import Unfit
 
 CHANGES_RETENTION = timedelta(days=7)
 NO_TTL = timedelta(0)
+TIMEOUT = timedelta(seconds=60)
 STAGED_AT_ONCE = 2_000
 """Rows in one command."""
 STAGE_SECONDS = 3_600
 """How long a stage is kept that nobody came back to."""
+_logger = logging.getLogger("headwater.store")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,6 +69,7 @@ class RedisStore:
 
     `layout` and `ttl` are for views that state none. `ttl` is for the rows of the layout hash and the sets of the
     layout sorted set: how long after their last change they are shown. `cluster`: the URL names a node of a cluster.
+    `timeout` is how long an answer is waited for.
     """
 
     def __init__(
@@ -76,12 +80,20 @@ class RedisStore:
         layout: Layout = Layout(),  # noqa: B008  # it is frozen
         ttl: timedelta = NO_TTL,
         cluster: bool = False,
+        timeout: timedelta = TIMEOUT,
         changes_retention: timedelta = CHANGES_RETENTION,
         now: Callable[[], datetime] = _wall_clock,
     ) -> None:
         kind = redis.RedisCluster if cluster else redis.Redis
         retry = Retry(ExponentialBackoff(cap=1, base=0.05), 3)
-        self._client: Any = kind.from_url(url, decode_responses=True, socket_connect_timeout=10, retry=retry)
+        self._client: Any = kind.from_url(
+            url,
+            decode_responses=True,
+            socket_connect_timeout=min(10, timeout.total_seconds()),
+            socket_timeout=timeout.total_seconds(),
+            socket_keepalive=True,
+            retry=retry,
+        )
         where = urlsplit(url)
         self.place = f"{where.scheme}://{where.hostname or ''}{f':{where.port}' if where.port else ''}{where.path}"
         self._prefix = prefix
@@ -89,10 +101,12 @@ class RedisStore:
         self._ttl = ttl
         self._retention = changes_retention
         self._now = now
+        self._has_warned = False
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         self._layout_of(target).check(target)
+        self._warn_of_loss()
         described = self._describe(target, fingerprint)
         at = str(self._now().astimezone(UTC).replace(tzinfo=None))
         said = self._script("written", scripts.OPEN, target.view, target.version, described, this_process(), at)
@@ -103,6 +117,21 @@ class RedisStore:
         if said[0] == "altered":
             raise altered(self.place, target.view, target.version)
         return int(said[1])
+
+    def _warn_of_loss(self) -> None:
+        """Say once that a restart of the server loses rows, where the server tells."""
+        if self._has_warned:
+            return
+        self._has_warned = True
+        with suppress(redis.RedisError):  # a server may keep its configuration to itself
+            kept = {**self._client.config_get("appendonly"), **self._client.config_get("appendfsync")}
+            if kept.get("appendonly") == "no":
+                _logger.warning("the store %s forgets its rows when it restarts: appendonly is no", self.place)
+            elif kept.get("appendfsync") != "always":
+                told = kept.get("appendfsync")
+                _logger.info(
+                    "the store %s may lose its last second with the power: appendfsync is %s", self.place, told
+                )
 
     def _describe(self, target: Target, fingerprint: str) -> str:
         layout = self._layout_of(target)
