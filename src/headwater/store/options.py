@@ -10,6 +10,9 @@ from headwater.errors import SettingsRefused
 from headwater.model import Store as Declared
 from headwater.model import parse_duration
 
+CHANGES_RETENTION = timedelta(days=7)
+"""How long a store keeps changes, unless an option says otherwise."""
+
 
 @dataclass(frozen=True)
 class Options:

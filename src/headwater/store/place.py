@@ -12,9 +12,9 @@ from pathlib import Path
 
 from headwater.errors import HeadwaterError, SettingsRefused
 from headwater.model import Store as Declared
-from headwater.store.options import Options
+from headwater.store.options import CHANGES_RETENTION, Options
 from headwater.store.protocol import Store
-from headwater.store.sqlite import BUSY_TIMEOUT, CHANGES_RETENTION, SqliteStore
+from headwater.store.sqlite import BUSY_TIMEOUT, SqliteStore
 
 OpenStore = Callable[[Declared, Path], Store]
 """How a project comes to its stores: `open_store`, or something that does more."""

@@ -12,7 +12,7 @@ for; a view whose rows are settled (`emit = 'final'`) only adds files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from headwater.errors import StatementRefused
 from headwater.log.entry import Action
 from headwater.log.journal import microseconds, milliseconds
 from headwater.log.storage import Storage
+from headwater.log.topic import wall_clock
 from headwater.store.delta import upkeep
 from headwater.store.delta.changelog import entry_after, next_changes
 from headwater.store.delta.declaration import declaration_of, declare, is_as_declared
@@ -33,6 +34,7 @@ from headwater.store.delta.shown import follow, promote, shown
 from headwater.store.delta.table import State, Table
 from headwater.store.delta.values import decode, kept_schema
 from headwater.store.fit import within
+from headwater.store.options import CHANGES_RETENTION
 from headwater.store.protocol import Batch, Position, Span, Target, Version
 from headwater.store.refusals import (
     altered,
@@ -46,12 +48,6 @@ from headwater.store.refusals import (
     was_dropped,
 )
 from headwater.store.unfit import Unfit
-
-CHANGES_RETENTION = timedelta(days=7)
-
-
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 class DeltaStore:
@@ -67,7 +63,7 @@ class DeltaStore:
         storage: Callable[[str], Storage],
         *,
         changes_retention: timedelta = CHANGES_RETENTION,
-        now: Callable[[], datetime] = _wall_clock,
+        now: Callable[[], datetime] = wall_clock,
     ) -> None:
         self.place = place
         self._storage = storage

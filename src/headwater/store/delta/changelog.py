@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from headwater.log.entry import Entry
 from headwater.log.journal import instant
-from headwater.model import INSTANT
+from headwater.store.changes import changes_table
 from headwater.store.delta.note import Note
 from headwater.store.delta.table import State, Table
 from headwater.store.delta.values import decode
-from headwater.store.protocol import Target, changes_schema
+from headwater.store.fit import whole
+from headwater.store.protocol import Position, Target
 from headwater.store.refusals import no_longer_kept
 
 
@@ -68,39 +69,33 @@ def _changes(table: Table, target: Target, entry: Entry, note: dict[str, Any]) -
     if not written:
         rows = rows.append_column("_change_type", pa.array(["insert"] * rows.num_rows, pa.string()))
     kinds = {kind: rows.filter(pc.equal(rows["_change_type"], kind)) for kind in _KINDS}
-    blocks = [
-        ("insert", kinds["insert"].num_rows, None, kinds["insert"]),
-        ("update", kinds["update_preimage"].num_rows, kinds["update_preimage"], kinds["update_postimage"]),
-        ("delete", kinds["delete"].num_rows, kinds["delete"], None),
-    ]
-    return pa.concat_tables([_block(target, note, *block) for block in blocks if block[1]])
-
-
-_KINDS = ("insert", "update_preimage", "update_postimage", "delete")
-
-
-def _block(target: Target, note: dict[str, Any], op: str, count: int, *sides: pa.Table | None) -> pa.Table:
-    """Changes of one operation: the rows before and after it."""
-    schema = changes_schema(target)
-    batch, commits, watermark = note["position"]
+    before, after = (pa.concat_tables([kinds[kind] for kind in side]) for side in _SIDES)
+    counts = [kinds[kind].num_rows for kind in ("insert", "update_postimage", "delete")]
+    operations = [op for op, count in zip(("insert", "update", "delete"), counts, strict=True) for _ in range(count)]
+    sides = (
+        pa.concat_arrays([pa.nulls(counts[0], _kind_of(target)), _structs(target, before)]),
+        pa.concat_arrays([_structs(target, after), pa.nulls(counts[2], _kind_of(target))]),
+    )
     left = note["watermark_before"]
-    return pa.Table.from_arrays(
-        [
-            pa.array([op] * count, pa.string()),
-            *(_structs(target, side, count) for side in sides),
-            pa.array([batch] * count, pa.int64()),
-            pa.array([list(commits.items())] * count, schema.field("commit").type),
-            pa.array([instant(note["applied_at"])] * count, INSTANT),
-            pa.array([instant(watermark)] * count, INSTANT),
-            pa.array([None if left is None else instant(left)] * count, INSTANT),
-        ],
-        schema=schema,
+    return changes_table(
+        target,
+        pa.array(operations, pa.string()),
+        sides,
+        Position(note["position"][0], tuple(note["position"][1].items()), instant(note["position"][2])),
+        instant(note["applied_at"]),
+        None if left is None else instant(left),
     )
 
 
-def _structs(target: Target, rows: pa.Table | None, count: int) -> pa.Array:
-    kind = pa.struct(list(target.schema))
-    if rows is None:
-        return pa.nulls(count, kind)
-    arrays = [column.combine_chunks() for column in decode(target, rows).columns]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind))
+_SIDES = (("update_preimage", "delete"), ("insert", "update_postimage"))
+_KINDS = ("insert", "update_preimage", "update_postimage", "delete")
+
+
+def _kind_of(target: Target) -> pa.DataType:
+    """A row as one value."""
+    return pa.struct(list(target.schema))
+
+
+def _structs(target: Target, rows: pa.Table) -> pa.Array:
+    arrays = [whole(column) for column in decode(target, rows).columns]
+    return pa.StructArray.from_arrays(arrays, fields=list(_kind_of(target)))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from headwater.log.storage import open_storage
 from headwater.model import Store as Declared
-from headwater.store.delta import CHANGES_RETENTION, DeltaStore
-from headwater.store.options import Options
+from headwater.store.delta import DeltaStore
+from headwater.store.options import CHANGES_RETENTION, Options
 
 LOCAL = "delta://"
 

@@ -26,10 +26,13 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from headwater.errors import StatementRefused
-from headwater.model import INSTANT, Emit
+from headwater.log.topic import wall_clock
+from headwater.model import Emit
+from headwater.store.changes import changes_table
 from headwater.store.columns import read_columns, spell_columns
 from headwater.store.fit import within
-from headwater.store.protocol import Batch, Position, Span, Target, Version, changes_schema
+from headwater.store.options import CHANGES_RETENTION
+from headwater.store.protocol import Batch, Position, Span, Target, Version
 from headwater.store.redis import scripts
 from headwater.store.redis.failures import meaning
 from headwater.store.redis.keys import Keys
@@ -49,7 +52,6 @@ from headwater.store.refusals import (
 )
 from headwater.store.unfit import Unfit
 
-CHANGES_RETENTION = timedelta(days=7)
 NO_TTL = timedelta(0)
 TIMEOUT = timedelta(seconds=60)
 STAGED_AT_ONCE = 2_000
@@ -58,10 +60,6 @@ STAGE_SECONDS = 3_600
 """How long a stage is kept that nobody came back to."""
 _logger = logging.getLogger("headwater.store")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 class RedisStore:
@@ -82,7 +80,7 @@ class RedisStore:
         cluster: bool = False,
         timeout: timedelta = TIMEOUT,
         changes_retention: timedelta = CHANGES_RETENTION,
-        now: Callable[[], datetime] = _wall_clock,
+        now: Callable[[], datetime] = wall_clock,
     ) -> None:
         kind = redis.RedisCluster if cluster else redis.Redis
         retry = Retry(ExponentialBackoff(cap=1, base=0.05), 3)
@@ -315,22 +313,13 @@ class RedisStore:
         return self._read_description(view, version, described)[0]
 
     def _changed(self, target: Target, batch: int, told: list[Any], texts: list[str]) -> pa.Table:
-        schema, count = changes_schema(target), len(texts) // 3
         try:
-            before, after = (read_rows(target, [text or None for text in texts[side::3]]) for side in (1, 2))
+            sides = tuple(read_rows(target, [text or None for text in texts[side::3]]) for side in (1, 2))
         except Unfit as cause:
             raise altered(self.place, target.view, target.version) from cause
-        columns = [
-            pa.array(texts[::3], pa.string()),
-            before,
-            after,
-            pa.array([batch] * count, pa.int64()),
-            pa.array([list(json.loads(told[0]).items())] * count, schema.field("commit").type),
-            pa.array([_instant(told[2])] * count, INSTANT),
-            pa.array([_instant(told[1])] * count, INSTANT),
-            pa.array([_instant(told[4]) if told[4] else None] * count, INSTANT),
-        ]
-        return pa.Table.from_arrays(columns, schema=schema)
+        position = Position(batch, tuple(json.loads(told[0]).items()), _instant(told[1]))
+        before = _instant(told[4]) if told[4] else None
+        return changes_table(target, pa.array(texts[::3], pa.string()), sides, position, _instant(told[2]), before)
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from headwater.errors import SettingsRefused
 from headwater.model import LAYOUTS
 from headwater.model import Store as Declared
-from headwater.store.options import Options
-from headwater.store.redis import CHANGES_RETENTION, NO_TTL, TIMEOUT, RedisStore
+from headwater.store.options import CHANGES_RETENTION, Options
+from headwater.store.redis import NO_TTL, TIMEOUT, RedisStore
 from headwater.store.redis.rows import Layout
 
 
