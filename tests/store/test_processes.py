@@ -17,18 +17,21 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from headwater.errors import StoreUnavailable
 from headwater.model import Store as Declared
 from headwater.store import Batch, Store, open_store
 from headwater.testing.conformance.targets import SPEND, batch
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 PRELUDE = """
 import json, os, signal, sqlite3, sys
 import headwater.store.delta.declared, headwater.store.postgres.declared, headwater.store.redis.declared, psycopg, redis
-from tests.store.test_processes import numbered, opened
+from tests.store.test_processes import numbered, opened, patiently
 from headwater.testing.conformance.targets import SPEND
 """
 NURSERY = """
@@ -67,6 +70,15 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(server.url).removesuffix("postgres") + name
 
 
+def patiently(step: Callable[[], T]) -> T:
+    """Do a step as a run does: again while the store is not available, such as for a server that was kept waiting."""
+    while True:
+        try:
+            return step()
+        except StoreUnavailable:
+            time.sleep(0.01)
+
+
 def numbered(number: int) -> Batch:
     added = [(f"{number}-{place}", number, 1) for place in range(EACH)]
     corrected = [(f"{number - 1}-{place}", number - 1, 2) for place in range(EACH)] if number else []
@@ -90,7 +102,7 @@ def check(url: str, at_least: int) -> int:
     A server may still be at work for a client that is dead: taking the next epoch waits for that.
     """
     with closing(opened(url)) as store:
-        store.open(SPEND, "plan")
+        patiently(lambda: store.open(SPEND, "plan"))
         position = store.position("spend", 1)
         last = -1 if position is None else position.batch
         assert last >= at_least, "what was acknowledged is there"
@@ -123,11 +135,11 @@ def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(url: 
     live = """
     def live(url):
         store = opened(url)
-        epoch = store.open(SPEND, "plan")
+        epoch = patiently(lambda: store.open(SPEND, "plan"))
         position = store.position("spend", 1)
         number = 0 if position is None else position.batch  # the last one again: a retry
         while True:
-            store.apply(SPEND, epoch, numbered(number))
+            patiently(lambda: store.apply(SPEND, epoch, numbered(number)))
             print("applied", number, flush=True)
             number += 1
     """
@@ -138,6 +150,7 @@ def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(url: 
             child, acknowledged = None, []
             while child is None or (life % 2 and len(acknowledged) < 2):  # every other one is killed while it starts
                 word, number = line()
+                assert word != "ended", "it failed by itself, and says why on standard error"
                 child = int(number) if word == "child" else child
                 acknowledged += [int(number)] if word == "applied" else []
             time.sleep(0.001 * life)
