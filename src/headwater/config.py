@@ -52,6 +52,9 @@ class CatchUpSettings(_Section):
         default=timedelta(milliseconds=500), description="The wait before the second attempt; each is twice the last."
     )
     longest_backoff: Duration = Field(default=timedelta(seconds=30), description="The longest wait between attempts.")
+    give_up_after: Duration | None = Field(
+        default=None, description="How long a view that follows may fail without a batch between before it stops."
+    )
 
 
 class ServeSettings(_Section):

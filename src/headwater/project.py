@@ -380,11 +380,13 @@ class Project:
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
         stop: threading.Event | None = None,
+        wait: bool = True,
     ) -> list[CaughtUp]:
         """Take events in where topics declare it, and keep views, by default all, at the head, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake likewise, and `failed` is told. What may
-        succeed later is tried again. A batch that is being written when the end comes is finished. Silent topics are
+        succeed later is tried again; a view that another run works on is waited for, or, without `wait`, ends with
+        `ViewBusy`. A batch that is being written when the end comes is finished. Silent topics are
         ticked. `progress`, `ended` and `failed` are called from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
@@ -403,7 +405,7 @@ class Project:
             taking_in(self.intakes(), failed) as takes_in,
             _once_set(wanted, opened.stop),
         ):
-            done = opened.keep_up(views or None, options, report, end)
+            done = opened.keep_up(views or None, options, report, end, wait=wait)
             while takes_in() and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log goes on
         return done
@@ -499,7 +501,9 @@ class Project:
                     self.folder / ".headwater",
                     self.settings.spark,
                     at_once=settings.views_at_once,
-                    patience=Patience(settings.attempts, settings.backoff, settings.longest_backoff),
+                    patience=Patience(
+                        settings.attempts, settings.backoff, settings.longest_backoff, settings.give_up_after
+                    ),
                     open_store=self._open_store,
                 )
             return self._views

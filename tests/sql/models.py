@@ -111,6 +111,18 @@ def watermarks() -> st.SearchStrategy[model.WatermarkStrategy]:
     )
 
 
+def servings() -> st.SearchStrategy[model.Serving]:
+    names, index = (st.lists(NAMES, min_size=least, max_size=2).map(tuple) for least in (0, 1))
+    return st.builds(
+        model.Serving,
+        layout=st.none() | st.sampled_from(model.LAYOUTS),
+        score=st.none() | NAMES.filter(lambda name: name == name.strip()),
+        group=names,
+        ttl=st.none() | LENGTHS,
+        indexes=st.lists(index, max_size=2).map(tuple),
+    )
+
+
 @st.composite
 def views(draw: st.DrawFn) -> model.View:
     table, column, text = draw(NAMES), draw(NAMES), draw(TEXT)
@@ -126,11 +138,12 @@ def views(draw: st.DrawFn) -> model.View:
         late=draw(st.sampled_from(["keep", "drop"])),
         emit=draw(st.none() | st.sampled_from(model.Emit)),
         every=draw(st.none() | LENGTHS),
-        store=draw(st.none() | TEXT.filter(str.strip)),
+        store=draw(st.none() | TEXT.map(lambda text: text.replace(",", "").strip()).filter(bool)),
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),
         retention=draw(st.none() | LENGTHS),
         execution=draw(st.sampled_from([None, "live", "settle", "batch"])),
+        serving=draw(servings()),
         comment=comment,
     )
 

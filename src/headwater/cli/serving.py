@@ -38,6 +38,9 @@ def run(
     ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on.")] = None,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for views that another run works on, or stop them.")
+    ] = True,
     project: Folder = HERE,
     json_: Annotated[bool, typer.Option("--json", help="Logs as JSON lines.")] = False,
 ) -> int:
@@ -55,6 +58,7 @@ def run(
                 ended=narrator.ended,
                 failed=narrator.failed,
                 stop=stop,
+                wait=wait,
             )
             if server and any(found.error for found in done):
                 stop.wait()  # what is in the stores is served all the same

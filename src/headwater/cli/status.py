@@ -6,7 +6,7 @@ from typing import Any
 
 from headwater.cli.output import console, show_rows
 from headwater.operate import Status
-from headwater.operate.status import TopicStatus, ViewStatus
+from headwater.operate.status import StoreStatus, TopicStatus, ViewStatus
 
 
 def show_status(status: Status) -> None:
@@ -17,6 +17,19 @@ def show_status(status: Status) -> None:
     if status.views:
         console.print()
         show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
+    if several := [_store(view, store) for view in status.views for store in view.stores if len(view.stores) > 1]:
+        console.print()
+        show_rows(several, list(several[0]))
+
+
+def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:
+    return {
+        "view": view.view,
+        "store": store.store,
+        "lag": store.lag,
+        "watermark": store.watermark,
+        "error": store.error,
+    }
 
 
 def _topic(topic: TopicStatus) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.ledger import Ledger, ledger_of
-from headwater.operate.status import ViewStatus
+from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
@@ -111,10 +111,13 @@ class Views:
         options: Mapping[str, str] | None = None,
         report: Report = _silent,
         ended: Callable[[CaughtUp], object] = lambda _: None,
+        *,
+        wait: bool = True,
     ) -> list[CaughtUp]:
         """Keep views at the head of their topics until `stop` is called; all at a time, each in a query of its own.
 
-        `ended` is told of each view that ends, from several threads: one that failed for good ends alone.
+        `ended` is told of each view that ends, from several threads: one that failed for good ends alone. A view that
+        another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         if any(_unsupported(planned) is None for planned in kept):
@@ -127,7 +130,8 @@ class Views:
                 self._derived_log_of(planned).create()
         try:
             with Watch(logs) as watch:
-                tasks = [_told(self._task(planned, options or {}, report, halt, watch), ended) for planned in kept]
+                runs = [self._task(planned, options or {}, report, halt, watch, waits=wait) for planned in kept]
+                tasks = [_told(run, ended) for run in runs]
                 return side_by_side(tasks, max(1, len(tasks)), halt)
         finally:
             self._halts.discard(halt)
@@ -214,6 +218,7 @@ class Views:
         version = self.served(planned.name)
         position = version.position if version else None
         ledger = self.ledger(planned.name) if version else None
+        heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
             figures.state if figures else "at rest" if version else "empty",
@@ -222,11 +227,25 @@ class Views:
             planned.view.store or DEFAULT_STORE,
             version.target.version if version else None,
             dict(position.commits) if position else {},
-            {name: max(log.head, 0) for name, log in self._logs(planned).items()},
+            heads,
             position.watermark if position else None,
             replace(ledger, dead=sum(dead.get(name, 0) for name in ledger.commits)) if ledger else None,
             figures,
+            tuple(self._store_status(planned, name, version, heads) for name in planned.view.stores or [DEFAULT_STORE]),
         )
+
+    def _store_status(
+        self, planned: PlannedView, store: str, version: Version | None, heads: Mapping[str, int]
+    ) -> StoreStatus:
+        """Where a store is with the served version; the one that leads has told it already."""
+        position, error = version.position if version else None, None
+        if version and store != (planned.view.stores or [store])[0]:
+            try:
+                position = self._store(store).position(planned.name, version.target.version)
+            except HeadwaterError as failure:
+                position, error = None, failure.summary
+        commits = dict(position.commits) if position else {}
+        return StoreStatus(store, commits, position.watermark if position else None, lag_of(commits, heads), error)
 
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""
@@ -261,6 +280,8 @@ class Views:
         report: Report,
         halt: Halt,
         watch: Watch | None = None,
+        *,
+        waits: bool = True,
     ) -> Callable[[], CaughtUp]:
         if refused := _unsupported(planned):
             return lambda: CaughtUp(planned.name, 0, error=refused)
@@ -272,7 +293,7 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch, self._columns)
+            found = Run(planned, store, versions, logs, *settings, derived, watch, waits, self._columns)
             return found.catch_up() if watch is None else found.keep_up()
 
         return run

@@ -36,6 +36,7 @@ from headwater.plan.planned import Plan, PlannedView
 from headwater.plan.prune import prune
 from headwater.plan.python import apply
 from headwater.plan.references import references
+from headwater.plan.serving import judge_serving
 from headwater.plan.source import NOTHING
 from headwater.plan.stages import Scan, Stage
 from headwater.plan.verdict import judge
@@ -201,7 +202,9 @@ class _Check:
             return
         self.lowered[view.name] = relation
         chosen = execution(view, root)
-        self.planned[view.name] = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen))
+        planned = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen))
+        self.planned[view.name] = planned
+        judge_serving(context, planned, self.project.stores)
 
     def _lower(self, context: Context) -> Relation:
         view = context.view

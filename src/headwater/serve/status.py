@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from headwater.errors import HeadwaterError
+from headwater.operate.views import DEFAULT_STORE
 from headwater.project import Project
 from headwater.serve.access import Access, asks
 from headwater.serve.encode import answer
@@ -69,7 +70,8 @@ def lineage_of(project: Project) -> dict[str, Any]:
         nodes.append({"name": planned.name, "kind": kind})
         edges += [{"from": source, "to": planned.name} for source in plan.graph.sources(planned.name)]
         if planned.view.materialized:
-            edges.append({"from": planned.name, "to": f"store {planned.view.store or 'main'}"})
+            named = planned.view.stores or (DEFAULT_STORE,)
+            edges += [{"from": planned.name, "to": f"store {name}"} for name in named]
     stores = {edge["to"] for edge in edges if edge["to"].startswith("store ")}
     nodes += [{"name": name, "kind": "store"} for name in sorted(stores)]
     return {"nodes": nodes, "edges": edges}

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.errors import DeclarationError, OptionRefused, UnknownOption
-from headwater.model import CONTENT, Emit, parse_duration
+from headwater.model import CONTENT, LAYOUTS, Emit, parse_duration
 from headwater.sql.nodes import Option
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
@@ -93,6 +93,16 @@ def read_store(text: str) -> str:
     return ", ".join(names)
 
 
+def read_indexes(text: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of names, with semicolons between them.
+
+    >>> read_indexes("card_id; spent, `a;b`")
+    (('card_id',), ('spent', 'a;b'))
+    """
+    lists = re.findall(r"(?:`(?:[^`]|``)*`|[^;`])+", text)
+    return tuple(read_names(found) for found in lists) or (read_names(text),)
+
+
 def read_name(text: str) -> str:
     """A name that is not empty."""
     if not text.strip():
@@ -160,6 +170,21 @@ INTAKE = (
 )
 """The options that say where a topic's events are fetched from."""
 
+SERVING = (
+    OptionKind(
+        "layout",
+        "'json', 'hash', 'sorted set' or 'stream'",
+        _one_of(*LAYOUTS),
+        "how Redis shows the rows, beside their JSON",
+        "that of the store",
+    ),
+    OptionKind("score", "column", read_name, "what the rows of a sorted set are ordered by"),
+    OptionKind("group", "columns", read_names, "the part of the key that says which sorted set a row is in"),
+    OptionKind("ttl", "duration", read_duration, "how long Redis shows a hash or a sorted set after its last change"),
+    OptionKind("index", "columns; columns; …", read_indexes, "what a database is to find rows by"),
+)
+"""The options that say how a view is laid out in its stores."""
+
 OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
     "stream": (
         OptionKind("key", "columns", read_names, "whom an event is about"),
@@ -221,6 +246,7 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
             "as the planner chooses",
         ),
+        *SERVING,
     ),
     "view": (),
 }

@@ -125,7 +125,18 @@ def _view_options(view: model.View) -> dict[str, str]:
     options = {name: model.spell_duration(length) for name, length in durations.items() if length is not None}
     options["late"] = "" if view.late == "keep" else view.late
     options["emit"] = view.emit.value if view.emit else ""
-    return options | {"store": view.store or "", "key": _listed(view.key), "execution": view.execution or ""}
+    options |= {"store": view.store or "", "key": _listed(view.key), "execution": view.execution or ""}
+    return options | _serving_options(view.serving)
+
+
+def _serving_options(serving: model.Serving) -> dict[str, str]:
+    return {
+        "layout": serving.layout or "",
+        "score": serving.score or "",
+        "group": _listed(serving.group),
+        "ttl": "" if serving.ttl is None else model.spell_duration(serving.ttl),
+        "index": "; ".join(map(_listed, serving.indexes)),
+    }
 
 
 def _function(function: model.Function) -> str:
