@@ -126,7 +126,7 @@ def views(draw: st.DrawFn) -> model.View:
         late=draw(st.sampled_from(["keep", "drop"])),
         emit=draw(st.none() | st.sampled_from(model.Emit)),
         every=draw(st.none() | LENGTHS),
-        store=draw(st.none() | TEXT.filter(str.strip)),
+        store=draw(st.sampled_from([None, "main", "main, live", "größe €"])),
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),
         retention=draw(st.none() | LENGTHS),
@@ -147,5 +147,21 @@ def functions(draw: st.DrawFn) -> model.Function:
     )
 
 
+def outlets() -> st.SearchStrategy[model.Outlet]:
+    texts = TEXT.map(str.strip).filter(bool)
+    return st.builds(
+        model.Outlet,
+        name=NAMES,
+        view=NAMES,
+        to=st.from_regex(r"kafka://[a-z][a-zA-Z0-9._-]{0,9}", fullmatch=True),
+        envelope=st.sampled_from(["change", "row", "upsert", "debezium"]),
+        start=st.sampled_from(["earliest", "latest"]),
+        key=st.lists(NAMES, max_size=2).map(tuple),
+        brokers=st.none() | texts,
+        cluster=texts,
+        comment=st.none() | TEXT.filter(bool),
+    )
+
+
 def declarations() -> st.SearchStrategy[model.Declaration]:
-    return st.one_of(topics(), views(), functions())
+    return st.one_of(topics(), views(), functions(), outlets())

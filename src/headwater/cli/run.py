@@ -65,9 +65,9 @@ class Narrator:
             )  # fmt: skip
 
     def failed(self, error: HeadwaterError) -> None:
-        """Tell that an intake has stopped, and why."""
+        """Tell that an intake or an outlet has stopped, and why."""
         self.failures += 1
-        self.tell("intake stopped", "error", **error.as_dict())
+        self.tell("outlet stopped" if "outlet" in error.fields else "intake stopped", "error", **error.as_dict())
 
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""

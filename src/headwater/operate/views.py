@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from headwater.operate.status import ViewStatus
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
-from headwater.plan import Plan, PlannedView
+from headwater.outlets import Feed
+from headwater.plan import Plan, PlannedOutlet, PlannedView
 from headwater.plan.approximate import tolerances
 from headwater.plan.stages import Scan
 from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
@@ -179,6 +180,14 @@ class Views:
         number = self._versions(planned).promoted().target.version if version is None else version
         for found in self._store_of(planned).changes(planned.name, number, since):
             yield with_timing(planned, found)
+
+    def feed(self, planned: PlannedOutlet) -> Feed:
+        """What an outlet sends: the changes of its view, with their timing."""
+        from headwater.engine.timing import with_timing
+
+        view, outlet = planned.view, planned.outlet
+        mark = partial(with_timing, view)
+        return Feed(outlet.name, view.name, self._store_of(view), view.fingerprint, mark, outlet.start)
 
     def ledger(self, name: str) -> Ledger:
         """What became of every row that the served version of a view has read."""

@@ -223,6 +223,28 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         ),
     ),
     "view": (),
+    "outlet": (
+        OptionKind(
+            "envelope",
+            "'change', 'row', 'upsert' or 'debezium'",
+            _one_of("change", "row", "upsert", "debezium"),
+            "what is sent of a change",
+            "'change'",
+        ),
+        OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+        OptionKind(
+            "start",
+            "'earliest' or 'latest'",
+            _one_of("earliest", "latest"),
+            "what the first run begins with: all that the view has, or what changes from then on",
+            "'earliest'",
+        ),
+        OptionKind("key", "columns", read_names, "what a message is keyed by", "what tells the rows of the view apart"),
+        OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
+        OptionKind(
+            "cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"
+        ),
+    ),
 }
 """The options of each kind of declaration."""
 

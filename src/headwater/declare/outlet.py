@@ -1,0 +1,35 @@
+"""Outlets."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Unpack
+
+from headwater import model
+from headwater.declare.arguments import Names, caller, checked, read_names, refuse_unknown
+
+
+class OutletOptions(TypedDict, total=False):
+    """The options of `outlet`."""
+
+    envelope: model.Envelope
+    format: Literal["json"]
+    start: Literal["earliest", "latest"]
+    key: Names
+    brokers: str | None
+    cluster: str
+    comment: str | None
+
+
+def outlet(name: str, /, *, view: str | model.View, to: str, **options: Unpack[OutletOptions]) -> model.Outlet:
+    """Declare an outlet: it sends what a view emits to the place that a URL names.
+
+    >>> outlet("spend_out", view="spend_per_minute", to="kafka://spend", envelope="upsert").kind
+    'kafka'
+    """
+    origin = caller()
+    refuse_unknown("outlet", dict(options), OutletOptions, origin)
+    given: dict[str, Any] = dict(options)
+    if "key" in given:
+        given["key"] = read_names(given["key"])
+    named = view.name if isinstance(view, model.View) else view
+    return checked(model.Outlet(name=name, view=named, to=to, **given), origin)

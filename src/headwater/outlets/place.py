@@ -1,0 +1,39 @@
+"""From the URL of an outlet's target to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headwater.errors import SettingsRefused
+from headwater.outlets.encode import encoder_of
+from headwater.outlets.message import Messages
+from headwater.outlets.protocol import Target
+from headwater.plan import PlannedOutlet
+
+OpenTarget = Callable[[PlannedOutlet, "Surroundings"], Target]
+"""How a project comes to its targets: `open_target`, or something that does more."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a target may need to know of where it is: the project's name, and the clusters of headwater.toml."""
+
+    project: str
+    clusters: Mapping[str, Mapping[str, str]]
+
+
+def open_target(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    """The target of an outlet, before it is opened."""
+    messages = Messages(surroundings.project, planned, encoder_of(planned.outlet))
+    try:
+        from headwater.outlets.kafka import KafkaTarget
+    except ModuleNotFoundError as cause:
+        raise SettingsRefused(
+            f'outlet "{planned.name}" needs the package {cause.name}',
+            detail="It is not installed: Kafka is an extra.",
+            hint="Run `pip install 'headwater[kafka]'`.",
+            outlet=planned.name,
+        ) from cause
+    options = surroundings.clusters.get(planned.outlet.cluster, {})
+    return KafkaTarget(surroundings.project, planned, messages, options)

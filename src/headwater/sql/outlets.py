@@ -1,0 +1,52 @@
+"""CREATE OUTLET: which targets there are, and which options and envelopes each of them takes."""
+
+from __future__ import annotations
+
+import re
+
+from headwater import model
+from headwater.errors import OutletRefused
+from headwater.sql.nodes import CreateOutlet
+from headwater.sql.options import read_options
+from headwater.sql.parser import first_offset
+from headwater.sql.reading import Reading
+from headwater.sql.refusal import did_you_mean
+
+_KAFKA_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+_HINT = "Write TO 'kafka://topic'."
+
+
+def read_outlet(reading: Reading, tree: CreateOutlet) -> model.Outlet | None:
+    """The outlet that a statement declares; None if nothing can be made of its target."""
+    values, refusals = read_options("outlet", reading.name, tree.args.get("options") or ())
+    for refusal in refusals:
+        reading.find(refusal)
+    if not _is_target(reading, tree):
+        return None
+    return model.Outlet(
+        name=tree.name,
+        view=tree.args["view"].name,
+        to=tree.expression.name,
+        comment=reading.comment(tree),
+        origin=reading.origin(tree),
+        view_origin=reading.source.at(first_offset(tree.args["view"]) or 0),
+        **values,
+    )
+
+
+def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
+    """Whether an outlet can send there; finds why not."""
+    target = tree.expression
+    scheme, separator, place = target.name.partition("://")
+    if not separator or scheme.lower() not in model.SCHEMES:
+        near = did_you_mean(scheme, model.SCHEMES) if separator else None
+        summary = f'{reading.title} sends to "{target.name}", which is no target'
+        detail = f"Its scheme is {scheme}." if separator else "It has no scheme."
+        reading.refuse(OutletRefused, target, summary, detail=detail, hint=f"{near} {_HINT}" if near else _HINT)
+        return False
+    if not _KAFKA_TOPIC.fullmatch(place):
+        summary = f'{reading.title} sends to a topic "{place}", which Kafka can\'t have'
+        hint = "Letters, digits, dots, hyphens and underscores make its name, at most 249."
+        reading.refuse(OutletRefused, target, summary, hint=hint)
+        return False
+    return True
