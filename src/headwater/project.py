@@ -523,7 +523,7 @@ class Project:
         return [self._outlet_run(self.plan().outlet(name)) for name in outlets]
 
     def _outlet_run(self, planned: PlannedOutlet) -> OutletRun:
-        surroundings = Surroundings(self.name, self.settings.kafka)
+        surroundings = Surroundings(self.name, self.folder, self.settings.kafka, self.settings.storage)
         return OutletRun(
             planned,
             self._opened_views().feed(planned),

@@ -25,7 +25,7 @@ def shop(tmp_path: Path) -> Shop:
 
 def feed_of(project: Project, most: int = 50_000) -> Feed:
     found = project._opened_views().feed(project.plan().outlet("o"))
-    return Feed(found.outlet, found.view, found.store, found.fingerprint, found.mark, found.start, most)
+    return Feed(found.outlet, found.view, found.store, found.fingerprint, found.mark, found.start, found.keyed, most)
 
 
 def told(deliveries: Iterator[Delivery]) -> list[tuple[str, Place]]:

@@ -10,9 +10,9 @@ from headwater.errors import Origin
 Envelope = Literal["change", "row", "upsert", "debezium"]
 """What is sent of a change: all that is known of it; the row that it added; the row under its key, nothing if it is
 gone; or what Debezium would send."""
-TargetKind = Literal["kafka"]
+TargetKind = Literal["kafka", "delta"]
 """What kinds of places an outlet can send to."""
-SCHEMES: dict[str, TargetKind] = {"kafka": "kafka"}
+SCHEMES: dict[str, TargetKind] = {"kafka": "kafka", "delta": "delta"}
 """The kind of a target, by the scheme of its URL."""
 
 
@@ -21,7 +21,7 @@ class Outlet:
     """A declared outlet: it sends what `view` emits to the place that the URL `to` names.
 
     `start` is what the first run begins with: all that the view has (`earliest`), or what changes from then on
-    (`latest`). `key` are the columns that a message is keyed by; empty: those that tell the view's rows apart.
+    (`latest`). `key` are the columns that a message of Kafka is keyed by; empty: those that tell the view's rows apart.
     `brokers` are addresses, else those of `cluster`, a section of headwater.toml. `view_origin` is where the view is
     named.
     """

@@ -187,7 +187,8 @@ class Views:
 
         view, outlet = planned.view, planned.outlet
         mark = partial(with_timing, view)
-        return Feed(outlet.name, view.name, self._store_of(view), view.fingerprint, mark, outlet.start)
+        keyed = outlet.envelope == "upsert"
+        return Feed(outlet.name, view.name, self._store_of(view), view.fingerprint, mark, outlet.start, keyed)
 
     def ledger(self, name: str) -> Ledger:
         """What became of every row that the served version of a view has read."""

@@ -30,7 +30,7 @@ NOTHING = Place(0, -1)
 class Feed:
     """The changes of one view. `mark` adds the timing to those of versions that the plan of `fingerprint` made.
 
-    `start` is where a first run begins.
+    `start` is where a first run begins. `keyed` says that the rows are kept under their key where they are sent to.
     """
 
     outlet: str
@@ -39,6 +39,7 @@ class Feed:
     fingerprint: str
     mark: Callable[[pa.Table], pa.Table]
     start: str = "earliest"
+    keyed: bool = False
     most: int = MOST_CHANGES
 
     def after(self, place: Place | None) -> Iterator[Delivery]:
@@ -117,6 +118,8 @@ class Feed:
         if place.version not in {version.target.version for version in self.store.versions(self.view)}:
             raise self._lost(f"Version {place.version}, which it was sending, was dropped.")
         yield from self._left(place)
+        if self.keyed and self._version(place.version).target.key != self._version(served).target.key:
+            raise self._lost("The rows of the version that is served now have another key.")
         yield self._difference(place.version, served)
 
     def _difference(self, old: int | None, new: int) -> Delivery:

@@ -43,6 +43,8 @@ class Messages:
     def of(self, delivery: Delivery) -> Iterator[Message]:
         """The messages of a delivery, in the order of its changes."""
         for index, change in enumerate(delivery.changes.to_pylist(maps_as_pydicts="strict")):
+            if self._planned.outlet.envelope == "row" and change["op"] == "delete":
+                continue  # `withdrawn` tells of it
             told = change | {"id": delivery.change_id(index), "version": delivery.place.version}
             yield from self._messages(told)
 

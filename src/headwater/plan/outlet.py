@@ -77,7 +77,18 @@ def _about_view(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
                 hint="Say envelope = 'row', or let the view say key = '…'.",
             )
         ]
+    if outlet.kind == "delta":
+        return [_refused_type(outlet, column) for column in view.columns if not model.can_be_logged(column.type)]
     return []
+
+
+def _refused_type(outlet: model.Outlet, column: model.Column) -> OutletRefused:
+    return _refused(
+        outlet,
+        f'sends the column "{column.name}", which Delta can\'t keep',
+        detail=f"It is {model.spell_type(column.type)}.",
+        hint="Cast it in the view, to STRING for example.",
+    )
 
 
 def _about_key(outlet: model.Outlet, view: PlannedView) -> list[Finding]:

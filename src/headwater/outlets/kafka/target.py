@@ -18,6 +18,7 @@ from headwater.outlets.kafka.cluster import FENCED, Cluster, logger
 from headwater.outlets.kafka.progress import Progress, name_of, read
 from headwater.outlets.message import Message, Messages
 from headwater.outlets.protocol import Bury, Delivery, Place, Refused
+from headwater.outlets.withdrawn import withdrawn
 from headwater.plan import PlannedOutlet
 from headwater.store.refusals import this_process
 
@@ -77,14 +78,17 @@ class KafkaTarget:
 
     def deliver(self, delivery: Delivery, bury: Bury) -> None:
         """Send the changes and the place in one transaction."""
-        self._transact(self._messages.of(delivery), delivery.place, bury)
+        gone = withdrawn(delivery) if self._cluster.outlet.envelope == "row" else []
+        self._transact(self._messages.of(delivery), delivery.place, bury, gone)
 
-    def _transact(self, messages: Iterable[Message], place: Place | None, bury: Bury) -> None:
+    def _transact(
+        self, messages: Iterable[Message], place: Place | None, bury: Bury, gone: Sequence[Refused] = ()
+    ) -> None:
         producer = self._sender
         progress = Progress(place, this_process(), self._topic)
         try:
             producer.begin_transaction()
-            refused = [found for message in messages if (found := self._send(message)) is not None]
+            refused = [*gone, *(found for message in messages if (found := self._send(message)) is not None)]
             if refused:
                 bury(refused)
             producer.produce(self._name, key=self._name, value=progress.as_json(), partition=0)
