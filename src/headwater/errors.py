@@ -18,7 +18,7 @@
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
     │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
-    │   └── MessageTooLarge  RowWithdrawn     what an outlet can't deliver: a dead letter of the outlet
+    │   └── MessageTooLarge  RowWithdrawn  DeliveryRefused    what an outlet can't deliver: a dead letter of the outlet
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
@@ -404,6 +404,10 @@ class EventsLost(DataError):
 
 class MessageTooLarge(DataError):
     """A change has more bytes than the target of an outlet takes in one message."""
+
+
+class DeliveryRefused(DataError):
+    """The service that an outlet sends to refuses a change, or did not take it in as many attempts as it has."""
 
 
 class RowWithdrawn(DataError):

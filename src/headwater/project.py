@@ -523,7 +523,18 @@ class Project:
         return [self._outlet_run(self.plan().outlet(name)) for name in outlets]
 
     def _outlet_run(self, planned: PlannedOutlet) -> OutletRun:
-        surroundings = Surroundings(self.name, self.folder, self.settings.kafka, self.settings.storage)
+        settings, halt = self.settings, Halt()
+        surroundings = Surroundings(
+            self.name,
+            self.folder,
+            settings.kafka,
+            settings.webhooks,
+            settings.storage,
+            open_storage(self._place("outlets"), settings.storage),
+            halt,
+            self._now,
+            random.random,
+        )
         return OutletRun(
             planned,
             self._opened_views().feed(planned),
@@ -531,7 +542,7 @@ class Project:
             lambda: self._letters_log(planned),
             self._notes,
             self._patience,
-            Halt(),
+            halt,
             random.random,
             self._now,
             self._tell_sent,

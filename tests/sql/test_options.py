@@ -63,5 +63,16 @@ def test_the_options_of_each_kind_are_those_of_the_language() -> None:
         "table": ["idle", "max_ahead", *(option.name for option in INTAKE)],
         "materialized view": ["grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"],
         "view": [],
-        "outlet": ["envelope", "format", "start", "key", "brokers", "cluster"],
+        "outlet": [
+            "envelope",
+            "format",
+            "start",
+            "key",
+            "brokers",
+            "cluster",
+            "per_request",
+            "attempts",
+            "timeout",
+            "headers",
+        ],
     }

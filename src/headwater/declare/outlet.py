@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict, Unpack
 
 from headwater import model
-from headwater.declare.arguments import Names, caller, checked, read_names, refuse_unknown
+from headwater.declare.arguments import Duration, Names, caller, checked, read_duration, read_names, refuse_unknown
 
 
 class OutletOptions(TypedDict, total=False):
@@ -17,6 +17,10 @@ class OutletOptions(TypedDict, total=False):
     key: Names
     brokers: str | None
     cluster: str
+    per_request: int
+    attempts: int
+    timeout: Duration
+    headers: str | None
     comment: str | None
 
 
@@ -31,5 +35,7 @@ def outlet(name: str, /, *, view: str | model.View, to: str, **options: Unpack[O
     given: dict[str, Any] = dict(options)
     if "key" in given:
         given["key"] = read_names(given["key"])
+    if "timeout" in given:
+        given["timeout"] = read_duration("timeout", given["timeout"], origin)
     named = view.name if isinstance(view, model.View) else view
     return checked(model.Outlet(name=name, view=named, to=to, **given), origin)

@@ -177,10 +177,10 @@ class OutletRun:
         for delivery in self.feed.after(place):
             buried = 0
 
-            def bury(refused: Sequence[Refused], delivery: Delivery = delivery) -> None:
+            def bury(refused: Sequence[Refused]) -> None:
                 nonlocal buried
-                keep(self.dead(), self.planned.name, delivery, refused)
-                buried = len(refused)
+                keep(self.dead(), self.planned.name, refused)
+                buried += len(refused)
 
             target.deliver(delivery, bury)
             place = delivery.place

@@ -10,7 +10,7 @@ from headwater.errors import SequenceRefused
 from headwater.intake.dead import DEAD
 from headwater.log import TopicLog
 from headwater.model import Column, Outlet, Stream
-from headwater.outlets.protocol import Delivery, Refused
+from headwater.outlets.protocol import Refused
 
 _CHANGES_OF_A_BATCH = 1 << 24
 
@@ -21,11 +21,12 @@ def letters_topic(outlet: Outlet) -> Stream:
     return Stream(name=outlet.name, columns=columns, comment=f"What could not be delivered by {outlet.name}, and why")
 
 
-def keep(log: TopicLog, outlet: str, delivery: Delivery, refused: Sequence[Refused]) -> None:
-    """Keep what a target refused of a delivery. A delivery that is repeated adds nothing."""
-    number = (delivery.place.batch + 1) * _CHANGES_OF_A_BATCH + delivery.first
+def keep(log: TopicLog, outlet: str, refused: Sequence[Refused]) -> None:
+    """Keep what a target refused. A delivery that is repeated adds nothing."""
+    version, batch, change = map(int, refused[0].change_id.split("."))
+    sequence = f"{outlet}.{version}", (batch + 1) * _CHANGES_OF_A_BATCH + change
     try:
-        log.append(_table(outlet, refused), source=outlet, sequence=(f"{outlet}.{delivery.place.version}", number))
+        log.append(_table(outlet, refused), source=outlet, sequence=sequence)
     except SequenceRefused:  # the delivery was attempted before, and then others of its changes were refused
         log.append(_table(outlet, refused), source=outlet)
 

@@ -7,7 +7,7 @@ base64, and what isn't a number (NaN, Infinity) is its name.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from headwater.intake.encode import spell
@@ -25,6 +25,9 @@ class Encoder(Protocol):
 
     def value(self, value: Mapping[str, Any]) -> bytes:
         """The value of a message: a row, or an envelope with rows in it."""
+
+    def together(self, values: Sequence[bytes]) -> bytes:
+        """Several values as one text."""
 
 
 class JsonEncoder:
@@ -47,6 +50,10 @@ class JsonEncoder:
         if "NaN" in text or "Infinity" in text:
             text = spell(_finite(value))
         return text.encode("utf-8", "surrogatepass")
+
+    def together(self, values: Sequence[bytes]) -> bytes:
+        """An array of them."""
+        return b"[" + b",".join(values) + b"]"
 
 
 def encoder_of(outlet: Outlet) -> Encoder:

@@ -131,7 +131,7 @@ class Feed:
         schema = schema.set(schema.get_field_index("before"), pa.field("before", pa.struct(list(before.schema))))
         columns = [pa.array([change[side] for change in found], schema.field(side).type) for side in _SIDES]
         table = pa.Table.from_arrays([*columns, *_told(position, len(found), schema)], schema=schema)
-        return Delivery(_unmarked(table), Place(new, position.batch))
+        return Delivery(_unmarked(table), Place(new, position.batch), is_divisible=False)
 
     def _rows(self, version: int) -> tuple[pa.Table, Position]:
         """The rows of a version and the batch that they are from."""

@@ -39,6 +39,7 @@ class Messages:
         self._encoder = encoder
         self._wrap = _ENVELOPES[planned.outlet.envelope]
         self.content_type = encoder.content_type
+        self.together = encoder.together
 
     def of(self, delivery: Delivery) -> Iterator[Message]:
         """The messages of a delivery, in the order of its changes."""

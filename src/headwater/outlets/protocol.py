@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Protocol
 
 import pyarrow as pa
@@ -52,12 +53,14 @@ class Place:
 class Delivery:
     """Changes in their order, and the place behind them; `first` is the number of the first one within its batch.
 
-    `changes` has the columns of `changes_schema`, and `timing`. It may be empty: then only the place moves.
+    `changes` has the columns of `changes_schema`, and `timing`. It may be empty: then only the place moves. One that
+    isn't divisible has no place between its changes.
     """
 
     changes: pa.Table
     place: Place
     first: int = 0
+    is_divisible: bool = True
 
     def change_id(self, index: int) -> str:
         """What identifies a change of this delivery, the same whenever and however often it is sent."""
@@ -77,6 +80,17 @@ class Refused:
 
 Bury = Callable[[Sequence[Refused]], None]
 """Keeps what can't be delivered; when it returns that is durable, and repeating it adds nothing."""
+
+
+class Pause(Protocol):
+    """How a target waits: until a while has passed, or its run shall end."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the run shall end."""
+
+    def wait(self, duration: timedelta) -> None:
+        """Wait so long, or until the run shall end."""
 
 
 class Target(Protocol):

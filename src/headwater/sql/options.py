@@ -100,6 +100,13 @@ def read_name(text: str) -> str:
     return text.strip()
 
 
+def read_count(text: str) -> int:
+    """A whole number from 1."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
 def read_start(text: str) -> str | datetime:
     """`earliest`, `latest`, or an instant in ISO 8601; without a zone it is UTC."""
     if text.strip().lower() in ("earliest", "latest"):
@@ -244,6 +251,12 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"
         ),
+        OptionKind(
+            "per_request", "number", read_count, "how many changes share a request; more than 1 as an array", "1"
+        ),
+        OptionKind("attempts", "number", read_count, "how often a request is sent that is answered 'not now'", "10"),
+        OptionKind("timeout", "duration", read_duration, "how long the answer to a request may take", "'10 seconds'"),
+        OptionKind("headers", "name", read_name, "the section of headwater.toml with headers for the requests"),
     ),
 }
 """The options of each kind of declaration."""

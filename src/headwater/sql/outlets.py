@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 from headwater import model
 from headwater.errors import OutletRefused, UnknownOption
@@ -13,15 +14,17 @@ from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
 
 _KAFKA_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
-_HINT = "Write TO 'kafka://topic' or 'delta://path'."
+_HINT = "Write TO 'kafka://topic', 'delta://path' or 'https://host/hook'."
 _OPTIONS: dict[model.TargetKind, frozenset[str]] = {
     "kafka": frozenset({"envelope", "format", "start", "key", "brokers", "cluster"}),
     "delta": frozenset({"envelope", "start"}),
+    "webhook": frozenset({"envelope", "format", "start", "per_request", "attempts", "timeout", "headers"}),
 }
 """The options that an outlet to each kind of target takes."""
 _ENVELOPES: dict[model.TargetKind, frozenset[model.Envelope]] = {
     "kafka": frozenset({"change", "row", "upsert", "debezium"}),
     "delta": frozenset({"change", "row", "upsert"}),
+    "webhook": frozenset({"change", "row", "debezium"}),
 }
 """The envelopes that can be sent to each kind of target."""
 
@@ -63,12 +66,27 @@ def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
             OutletRefused, target, summary, hint="Write TO 'delta://path', a path from the project's folder."
         )
         return False
+    if scheme.lower() in ("http", "https") and (problem := _about_url(target.name)):
+        summary = f"{reading.title} sends to a URL {problem}"
+        hint = "Write TO 'https://host/hook'; what is secret goes into [webhooks] of headwater.toml, as headers."
+        reading.refuse(OutletRefused, target, summary, hint=hint)
+        return False
     if scheme.lower() == "kafka" and not _KAFKA_TOPIC.fullmatch(place):
         summary = f'{reading.title} sends to a topic "{place}", which Kafka can\'t have'
         hint = "Letters, digits, dots, hyphens and underscores make its name, at most 249."
         reading.refuse(OutletRefused, target, summary, hint=hint)
         return False
     return True
+
+
+def _about_url(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "that can't be read"
+    if not parts.hostname:
+        return "without a host"
+    return "with a password" if parts.password is not None else None
 
 
 def _check_option(reading: Reading, kind: model.TargetKind, option: Option) -> None:

@@ -142,8 +142,14 @@ def _outlet_options(outlet: model.Outlet) -> dict[str, str]:
     for option in OPTIONS["outlet"]:
         value = getattr(outlet, option.name)
         if value != getattr(model.Outlet, option.name):
-            options[option.name] = _listed(value) if isinstance(value, tuple) else str(value)
+            options[option.name] = _option(value)
     return options
+
+
+def _option(value: object) -> str:
+    if isinstance(value, timedelta):
+        return model.spell_duration(value)
+    return _listed(value) if isinstance(value, tuple) else str(value)
 
 
 def _function(function: model.Function) -> str:
