@@ -553,7 +553,8 @@ class Project:
 
     def _outlet_status(self, planned: PlannedOutlet) -> OutletStatus:
         sent = self._sent.get(planned.name) or self._notes.read(planned)
-        return OutletStatus(sent, self._opened_views().feed(planned).lag(sent.place))
+        feed = self._opened_views().feed(planned)
+        return OutletStatus(sent, min(feed.lag(sent.place), feed.lag(sent.seen)))
 
     @property
     def _patience(self) -> Patience:

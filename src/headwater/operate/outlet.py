@@ -33,7 +33,8 @@ State = Literal["empty", "sending", "waiting", "at rest", "stopped"]
 class Sent:
     """How far an outlet has come: its place, and how many changes it has sent, and could not send, since it was made.
 
-    `note` says what it waits for, `error` why it has stopped.
+    `seen` is where its view was when there was nothing left to send. `note` says what it waits for, `error` why it has
+    stopped.
     """
 
     outlet: str
@@ -41,6 +42,7 @@ class Sent:
     to: str
     state: State = "empty"
     place: Place | None = None
+    seen: Place | None = None
     changes: int = 0
     dead: int = 0
     sent_at: datetime | None = None
@@ -49,9 +51,9 @@ class Sent:
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
-        place = asdict(self.place) if self.place else None
+        places = {name: asdict(at) if at else None for name, at in (("place", self.place), ("seen", self.seen))}
         error = self.error.as_dict() if self.error else None
-        return {name: getattr(self, name) for name in _NAMES} | {"place": place, "error": error}
+        return {name: getattr(self, name) for name in _NAMES} | places | {"error": error}
 
 
 _NAMES = ("outlet", "view", "to", "state", "changes", "dead", "sent_at", "note")
@@ -68,13 +70,9 @@ class Notes:
         nothing = Sent(planned.name, planned.view.name, planned.outlet.to)
         try:
             found = json.loads(self._path(planned.name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return replace(nothing, **_known(found))
+        except (OSError, ValueError, KeyError, TypeError):  # there is nothing yet, or nothing that we understand
             return nothing
-        place = Place(**found["place"]) if found["place"] else None
-        sent_at = datetime.fromisoformat(found["sent_at"]) if found["sent_at"] else None
-        counts = {"changes": found["changes"], "dead": found["dead"], "note": found["note"]}
-        state: State = "stopped" if found["state"] == "stopped" else "at rest" if place else "empty"
-        return replace(nothing, state=state, place=place, sent_at=sent_at, **counts)
 
     def write(self, sent: Sent) -> None:
         """Keep what is known now."""
@@ -86,6 +84,14 @@ class Notes:
 
     def _path(self, outlet: str) -> Path:
         return self._folder / f"{folder_of(outlet)}.json"
+
+
+def _known(found: Any) -> dict[str, Any]:
+    places = {name: Place(**found[name]) if found[name] else None for name in ("place", "seen")}
+    state: State = "stopped" if found["state"] == "stopped" else "at rest" if places["place"] else "empty"
+    sent_at = datetime.fromisoformat(found["sent_at"]) if found["sent_at"] else None
+    counts = {name: found[name] for name in ("changes", "dead", "note")}
+    return places | counts | {"state": state, "sent_at": sent_at}
 
 
 @dataclass
@@ -174,6 +180,7 @@ class OutletRun:
     def _deliver_what_is_there(self, target: Target, place: Place | None) -> Place | None:
         if place != self.sent.place or self.sent.state != "sending":
             self._tell(replace(self.sent, state="sending", place=place, note=None))
+        newest = self.feed.newest()
         for delivery in self.feed.after(place):
             buried = 0
 
@@ -186,7 +193,9 @@ class OutletRun:
             place = delivery.place
             self._count(delivery, buried)
             if self.halt.is_wanted:
-                break
+                return place
+        if newest != self.sent.seen:
+            self._tell(replace(self.sent, seen=newest))
         return place
 
     def _count(self, delivery: Delivery, buried: int) -> None:

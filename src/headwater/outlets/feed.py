@@ -58,19 +58,21 @@ class Feed:
         else:
             yield from self._switch(place, served)
 
-    def lag(self, place: Place | None) -> int:
-        """How many batches of the served version come behind a place."""
+    def newest(self) -> Place | None:
+        """Where the served version is; behind the last change, as batches need not change anything."""
         served = self.store.promoted(self.view)
         position = self.store.position(self.view, served) if served is not None else None
-        if position is None:
+        return Place(served, position.batch) if served is not None and position is not None else None
+
+    def lag(self, place: Place | None) -> int:
+        """How many batches of the served version come behind a place."""
+        newest = self.newest()
+        if newest is None:
             return 0
-        sent = place.batch if place is not None and place.version == served else -1
-        return position.batch - sent
+        return newest.batch - (place.batch if place is not None and place.version == newest.version else -1)
 
     def _begin(self) -> Place:
-        served = self.store.promoted(self.view) if self.start == "latest" else None
-        position = self.store.position(self.view, served) if served is not None else None
-        return Place(served, position.batch) if served is not None and position is not None else NOTHING
+        return (self.newest() if self.start == "latest" else None) or NOTHING
 
     def _moved(self, place: Place) -> Delivery:
         return Delivery(_unmarked(changes_schema(self._version(place.version).target).empty_table()), place)
