@@ -395,13 +395,15 @@ class Project:
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
+        sent: Callable[[Sent], None] = lambda _: None,
         stop: threading.Event | None = None,
     ) -> list[CaughtUp]:
         """Take events in, keep views, by default all, at the head, and let their outlets send, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
         told. What may succeed later is tried again. A batch that is being written when the end comes is finished.
-        Silent topics are ticked. `progress`, `ended` and `failed` are called from several threads.
+        Silent topics are ticked. `progress`, `ended`, `failed` and `sent`, which is told how far outlets have come, are
+        called from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -417,7 +419,7 @@ class Project:
         with (
             Ticker(topics, self._maintainer.after),
             taking_in(self.intakes(), failed) as takes_in,
-            sending(self._outlet_runs(self.outlets(*views)), failed) as sends,
+            sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
             _once_set(wanted, opened.stop),
         ):
             done = opened.keep_up(views or None, options, report, end)
@@ -488,13 +490,21 @@ class Project:
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
 
-    def changes(self, view: str, version: int | None = None, *, since: int | None = None) -> Iterator[pa.Table]:
+    def changes(
+        self,
+        view: str,
+        version: int | None = None,
+        *,
+        since: int | None = None,
+        accumulation: model.Accumulation = "accumulate",
+    ) -> Iterator[pa.Table]:
         """What changed in a view after a batch of it, by default all that is kept: a table for each batch.
 
         Columns: `op` (insert, update or delete), the row `before` and `after`, `batch`, `commit`, `at`, `watermark` and
-        `watermark_before`, and `timing` (early, on time or late).
+        `watermark_before`, and `timing` (early, on time or late). With accumulation `discard`, `after` has the
+        differences of totals in place of totals, for views whose columns add up.
         """
-        return self._opened_views().changes(view, version, since)
+        return self._opened_views().changes(view, version, since, accumulation)
 
     def ledger(self, view: str) -> Ledger:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
@@ -519,10 +529,14 @@ class Project:
         outlets = self.plan().outlets.values()
         return [planned.name for planned in outlets if not named or planned.view.name in named]
 
-    def _outlet_runs(self, outlets: Sequence[str]) -> list[OutletRun]:
-        return [self._outlet_run(self.plan().outlet(name)) for name in outlets]
+    def _outlet_runs(self, outlets: Sequence[str], sent: Callable[[Sent], None] = lambda _: None) -> list[OutletRun]:
+        return [self._outlet_run(self.plan().outlet(name), sent) for name in outlets]
 
-    def _outlet_run(self, planned: PlannedOutlet) -> OutletRun:
+    def _outlet_run(self, planned: PlannedOutlet, sent: Callable[[Sent], None] = lambda _: None) -> OutletRun:
+        def report(found: Sent) -> None:
+            self._sent[planned.name] = found
+            sent(found)
+
         settings, halt = self.settings, Halt()
         surroundings = Surroundings(
             self.name,
@@ -545,11 +559,8 @@ class Project:
             halt,
             random.random,
             self._now,
-            self._tell_sent,
+            report,
         )
-
-    def _tell_sent(self, sent: Sent) -> None:
-        self._sent[sent.outlet] = sent
 
     def _outlet_status(self, planned: PlannedOutlet) -> OutletStatus:
         sent = self._sent.get(planned.name) or self._notes.read(planned)

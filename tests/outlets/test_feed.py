@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headwater.errors import ChangesLost
+from headwater.errors import ArgumentRefused, ChangesLost
 from headwater.outlets import Delivery, Feed, Place
 from headwater.project import Project
 from headwater.store.sqlite import SqliteStore
@@ -25,7 +25,17 @@ def shop(tmp_path: Path) -> Shop:
 
 def feed_of(project: Project, most: int = 50_000) -> Feed:
     found = project._opened_views().feed(project.plan().outlet("o"))
-    return Feed(found.outlet, found.view, found.store, found.fingerprint, found.mark, found.start, found.keyed, most)
+    return Feed(
+        found.outlet,
+        found.view,
+        found.store,
+        found.fingerprint,
+        found.mark,
+        found.start,
+        found.keyed,
+        found.differ,
+        most,
+    )
 
 
 def told(deliveries: Iterator[Delivery]) -> list[tuple[str, Place]]:
@@ -144,3 +154,30 @@ def test_a_reader_of_the_feed_holds_nobody_up(shop: Shop) -> None:
         assert store.versions("spend")[0].target.columns == planned.columns
         shop.write(3, [row("a", "3.00")])  # while the outlet is in the middle of its work
         assert [found.place.batch for found in deliveries] == [1, 2, 3]
+
+
+def test_differences_add_up_to_the_view_wherever_one_begins(shop: Shop) -> None:
+    shop.declare(OUTLET.format(envelope="row", more=", accumulation = 'discard'"))
+    shop.write(0, [row("a", "1.00"), row("b", "1.00"), row("c", "3.00")])
+    shop.write(1, [row("a", "1.50"), row("b", "0.25")])
+    shop.write(2, deletes=[row("c", "3.00")])
+    shop.write(0, [row("a", "2.00"), row("d", "1.00")], version=2)  # built anew, with other rows
+    with shop.project() as project:
+        feed = feed_of(project)
+        assert told(feed.after(Place(1, -1))) == [
+            ("+a 1.00 +b 1.00 +c 3.00", Place(1, 0)),
+            ("+a 0.50 +b -0.75", Place(1, 1)),
+            ("+c -3.00", Place(1, 2)),
+            ("+b -0.25 +a 0.50 +d 1.00", Place(2, 0)),
+        ]
+
+
+def test_the_changelog_can_be_read_as_differences(shop: Shop) -> None:
+    shop.write(0, [row("a", "1.00")])
+    shop.write(1, [row("a", "3.50")])
+    with shop.project() as project:
+        found = [table.to_pylist() for table in project.changes("spend", accumulation="discard")]
+        assert [[str(change["after"]["spent"]) for change in batch] for batch in found] == [["1.00"], ["2.50"]]
+    shop.declare(OUTLET.format(envelope="change", more=""), view=SPEND.replace("sum(", "max("))
+    with shop.project() as project, pytest.raises(ArgumentRefused, match="have no differences"):
+        next(project.changes("spend", accumulation="discard"))

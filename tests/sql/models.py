@@ -152,6 +152,7 @@ def outlets() -> st.SearchStrategy[model.Outlet]:
     shared: dict[str, Any] = {
         "name": NAMES,
         "view": NAMES,
+        "accumulation": st.sampled_from(["accumulate", "discard"]),
         "start": st.sampled_from(["earliest", "latest"]),
         "comment": st.none() | TEXT.filter(bool),
     }

@@ -18,7 +18,7 @@ from typing import Any
 
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
-from headwater.operate import CaughtUp, Reading
+from headwater.operate import CaughtUp, Reading, Sent
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -63,6 +63,21 @@ class Narrator:
                 "view follows", view=view, version=reading.version, commits=dict(reading.commits), lag=max(0, lag),
                 watermark=reading.watermark, rows=reading.rows,
             )  # fmt: skip
+
+    def sent(self, sent: Sent) -> None:
+        """Tell how an outlet goes on: at once when it waits or goes on again; else now and then."""
+        outlet, now = f"outlet {sent.outlet}", time.monotonic()
+        if sent.state == "waiting":
+            self._waiting.add(outlet)
+            self.tell("outlet waits", "warning", outlet=sent.outlet, note=sent.note)
+        elif sent.state == "sending" and sent.place is not None:
+            if outlet in self._waiting or now - self._told.get(outlet, -EVERY) >= EVERY:
+                self._waiting.discard(outlet)
+                self._told[outlet] = now
+                self.tell(
+                    "outlet sends", outlet=sent.outlet, view=sent.view, place=str(sent.place), changes=sent.changes,
+                    dead=sent.dead,
+                )  # fmt: skip
 
     def failed(self, error: HeadwaterError) -> None:
         """Tell that an intake or an outlet has stopped, and why."""

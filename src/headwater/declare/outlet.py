@@ -13,6 +13,7 @@ class OutletOptions(TypedDict, total=False):
 
     envelope: model.Envelope
     format: Literal["json"]
+    accumulation: model.Accumulation
     start: Literal["earliest", "latest"]
     key: Names
     brokers: str | None

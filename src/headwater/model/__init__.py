@@ -5,7 +5,7 @@ from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
 from headwater.model.intake import Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
-from headwater.model.outlet import SCHEMES, Envelope, Outlet, TargetKind
+from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
 from headwater.model.project import Declaration, Project
 from headwater.model.store import Store
@@ -17,9 +17,9 @@ from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View, ViewE
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
-    "CONTENT", "INSTANT", "SCHEMES", "Bounded", "Calendar", "Column", "Cumulate", "Declaration", "Emit", "Envelope",
-    "Function", "Hop", "Kafka", "LatePolicy", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
-    "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic",
-    "Tumble", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
+    "CONTENT", "INSTANT", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column", "Cumulate", "Declaration",
+    "Emit", "Envelope", "Function", "Hop", "Kafka", "LatePolicy", "Outlet", "Pattern", "Personal", "Project",
+    "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query", "Session", "SqlQuery", "Store", "Stream", "Table",
+    "TargetKind", "Topic", "Tumble", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
     "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

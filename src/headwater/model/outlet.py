@@ -11,6 +11,8 @@ from headwater.errors import Origin
 Envelope = Literal["change", "row", "upsert", "debezium"]
 """What is sent of a change: all that is known of it; the row that it added; the row under its key, nothing if it is
 gone; or what Debezium would send."""
+Accumulation = Literal["accumulate", "discard"]
+"""What is sent of a total that changes: the new total, or the difference from what was sent before."""
 TargetKind = Literal["kafka", "delta", "webhook"]
 """What kinds of places an outlet can send to."""
 SCHEMES: dict[str, TargetKind] = {"kafka": "kafka", "delta": "delta", "https": "webhook", "http": "webhook"}
@@ -33,6 +35,7 @@ class Outlet:
     to: str
     envelope: Envelope = "change"
     format: Literal["json"] = "json"
+    accumulation: Accumulation = "accumulate"
     start: Literal["earliest", "latest"] = "earliest"
     key: tuple[str, ...] = ()
     brokers: str | None = None

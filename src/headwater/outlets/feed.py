@@ -8,7 +8,7 @@ is left of the old one, and then the *difference*: what turns the rows of the ol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +31,7 @@ class Feed:
     """The changes of one view. `mark` adds the timing to those of versions that the plan of `fingerprint` made.
 
     `start` is where a first run begins. `keyed` says that the rows are kept under their key where they are sent to.
+    `differ` turns changes into differences, where those are sent.
     """
 
     outlet: str
@@ -40,10 +41,15 @@ class Feed:
     mark: Callable[[pa.Table], pa.Table]
     start: str = "earliest"
     keyed: bool = False
+    differ: Callable[[pa.Table], pa.Table] | None = None
     most: int = MOST_CHANGES
 
     def after(self, place: Place | None) -> Iterator[Delivery]:
         """What there is to deliver behind a place, in order, up to where the view is now."""
+        for delivery in self._after(place):
+            yield delivery if self.differ is None else replace(delivery, changes=self.differ(delivery.changes))
+
+    def _after(self, place: Place | None) -> Iterator[Delivery]:
         if place is None:
             place = self._begin()
             if place != NOTHING:

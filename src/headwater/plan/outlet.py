@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater import model
 from headwater.errors import Finding, OutletRefused, UnknownColumn, UnknownName
+from headwater.plan.additive import not_additive
 from headwater.plan.planned import PlannedOutlet, PlannedView
 from headwater.sql.refusal import did_you_mean
 
@@ -59,6 +60,8 @@ def _about_view(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
     if not view.view.materialized:
         hint = "Declare it with CREATE MATERIALIZED VIEW."
         return [_refused(outlet, f'sends "{view.name}", which isn\'t materialized and so has no changes', hint=hint)]
+    if outlet.accumulation == "discard":
+        return _about_totals(outlet, view)
     if outlet.envelope == "row" and not is_only_added_to(view):
         return [
             _refused(
@@ -77,18 +80,26 @@ def _about_view(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
                 hint="Say envelope = 'row', or let the view say key = '…'.",
             )
         ]
-    if outlet.kind == "delta":
-        return [_refused_type(outlet, column) for column in view.columns if not model.can_be_logged(column.type)]
     return []
 
 
-def _refused_type(outlet: model.Outlet, column: model.Column) -> OutletRefused:
-    return _refused(
-        outlet,
-        f'sends the column "{column.name}", which Delta can\'t keep',
-        detail=f"It is {model.spell_type(column.type)}.",
-        hint="Cast it in the view, to STRING for example.",
-    )
+def _about_totals(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
+    """What stands in the way of sending differences in place of totals."""
+    if outlet.envelope != "row":
+        what = f"discards totals of \"{view.name}\" and sends envelope = '{outlet.envelope}'"
+        detail = "A difference is a row of its own: it replaces nothing."
+        return [_refused(outlet, what, detail=detail, hint="Say envelope = 'row'.")]
+    column = None if is_only_added_to(view) else not_additive(view)
+    if column is not None:
+        return [
+            _refused(
+                outlet,
+                f'discards totals of "{view.name}", whose column "{column}" doesn\'t add up',
+                detail="Counts and sums of integers and decimals do; of anything else a difference says nothing.",
+                hint="Send accumulation = 'accumulate', or a view with such columns and its key.",
+            )
+        ]
+    return []
 
 
 def _about_key(outlet: model.Outlet, view: PlannedView) -> list[Finding]:

@@ -240,6 +240,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         ),
         OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
         OptionKind(
+            "accumulation",
+            "'accumulate' or 'discard'",
+            _one_of("accumulate", "discard"),
+            "send new totals, or how they differ from what was sent before",
+            "'accumulate'",
+        ),
+        OptionKind(
             "start",
             "'earliest' or 'latest'",
             _one_of("earliest", "latest"),

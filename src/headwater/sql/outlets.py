@@ -16,9 +16,11 @@ from headwater.sql.refusal import did_you_mean
 _KAFKA_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _HINT = "Write TO 'kafka://topic', 'delta://path' or 'https://host/hook'."
 _OPTIONS: dict[model.TargetKind, frozenset[str]] = {
-    "kafka": frozenset({"envelope", "format", "start", "key", "brokers", "cluster"}),
-    "delta": frozenset({"envelope", "start"}),
-    "webhook": frozenset({"envelope", "format", "start", "per_request", "attempts", "timeout", "headers"}),
+    "kafka": frozenset({"envelope", "format", "accumulation", "start", "key", "brokers", "cluster"}),
+    "delta": frozenset({"envelope", "accumulation", "start"}),
+    "webhook": frozenset(
+        {"envelope", "format", "accumulation", "start", "per_request", "attempts", "timeout", "headers"}
+    ),
 }
 """The options that an outlet to each kind of target takes."""
 _ENVELOPES: dict[model.TargetKind, frozenset[model.Envelope]] = {
