@@ -67,17 +67,15 @@ class Narrator:
     def sent(self, sent: Sent) -> None:
         """Tell how an outlet goes on: at once when it waits or goes on again; else now and then."""
         outlet, now = f"outlet {sent.outlet}", time.monotonic()
+        is_due = outlet in self._waiting or now - self._told.get(outlet, -EVERY) >= EVERY
         if sent.state == "waiting":
             self._waiting.add(outlet)
             self.tell("outlet waits", "warning", outlet=sent.outlet, note=sent.note)
-        elif sent.state == "sending" and sent.place is not None:
-            if outlet in self._waiting or now - self._told.get(outlet, -EVERY) >= EVERY:
-                self._waiting.discard(outlet)
-                self._told[outlet] = now
-                self.tell(
-                    "outlet sends", outlet=sent.outlet, view=sent.view, place=str(sent.place), changes=sent.changes,
-                    dead=sent.dead,
-                )  # fmt: skip
+        elif sent.state == "sending" and sent.place is not None and is_due:
+            self._waiting.discard(outlet)
+            self._told[outlet] = now
+            figures = {"place": str(sent.place), "changes": sent.changes, "dead": sent.dead}
+            self.tell("outlet sends", outlet=sent.outlet, view=sent.view, **figures)
 
     def failed(self, error: HeadwaterError) -> None:
         """Tell that an intake or an outlet has stopped, and why."""
