@@ -74,7 +74,7 @@ class Narrator:
         elif sent.state == "sending" and sent.place is not None and is_due:
             self._waiting.discard(outlet)
             self._told[outlet] = now
-            figures = {"place": str(sent.place), "changes": sent.changes, "dead": sent.dead}
+            figures: dict[str, Any] = {"place": str(sent.place), "changes": sent.changes, "dead": sent.dead}
             self.tell("outlet sends", outlet=sent.outlet, view=sent.view, **figures)
 
     def failed(self, error: HeadwaterError) -> None:
