@@ -93,11 +93,18 @@ def intakes() -> st.SearchStrategy[model.Kafka]:
         topic=texts,
         brokers=st.none() | texts,
         cluster=texts,
-        format=st.sampled_from(["json", "avro"]),
+        format=st.sampled_from(["json", "avro", "protobuf", "json-schema"]),
         registry=st.none() | texts,
+        envelope=st.sampled_from([None, "debezium"]),
         start=st.sampled_from(["earliest", "latest"]) | st.datetimes(timezones=st.just(UTC)),
         gaps=st.sampled_from(["stop", "skip"]),
         commit_every=LENGTHS,
+    ) | st.builds(
+        model.Kafka,
+        topic=texts,
+        format=st.just("csv"),
+        fields=st.lists(texts, unique=True).map(tuple),
+        delimiter=st.sampled_from([",", ";", "\t", "|", " "]),
     )
 
 

@@ -42,12 +42,12 @@ def open_intake(
 
 
 def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]]) -> Codec | None:
-    """What reads the messages of a topic; None if it has none, or if they are JSON."""
-    if topic.intake is None or topic.intake.format == "json":
+    """What reads the messages of a topic; None if it has none, or if they are plain JSON."""
+    if topic.intake is None:
         return None
     with _installed(topic):
         from headwater.intake.kafka.codec import codec_of
-    return codec_of(topic.intake, clusters.get(topic.intake.cluster, {}))
+    return codec_of(topic, clusters.get(topic.intake.cluster, {}))
 
 
 @contextmanager

@@ -111,6 +111,14 @@ def read_start(text: str) -> str | datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def read_delimiter(text: str) -> str:
+    """One character of ASCII, or `tab`."""
+    found = "\t" if text.lower() == "tab" else text
+    if len(found) != 1 or not found.isascii() or found in '"\r\n':
+        raise ValueError(f"{text!r} is not one character that may stand between fields")
+    return found
+
+
 _IDLE = OptionKind(
     "idle",
     "duration or 'none'",
@@ -131,8 +139,23 @@ INTAKE = (
     OptionKind("topic", "name", read_name, "the topic of Kafka", "required with 'kafka'"),
     OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
     OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
-    OptionKind("format", "'json' or 'avro'", _one_of("json", "avro"), "how a message is written", "'json'"),
-    OptionKind("registry", "address", read_name, "the schema registry that Avro is read with", "that of the cluster"),
+    OptionKind(
+        "format",
+        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'",
+        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw"),
+        "how a message is written",
+        "'json'",
+    ),
+    OptionKind(
+        "registry",
+        "address",
+        read_name,
+        "the schema registry that Avro, Protobuf and JSON Schema are read with",
+        "that of the cluster",
+    ),
+    OptionKind("envelope", "'debezium'", _one_of("debezium"), "what a row comes in", "nothing: the message is the row"),
+    OptionKind("fields", "columns", read_names, "the fields of a record of CSV, in their order", "all columns"),
+    OptionKind("delimiter", "character", read_delimiter, "what stands between the fields of CSV", "','"),
     OptionKind(
         "start",
         "'earliest', 'latest' or instant",
@@ -153,6 +176,9 @@ INTAKE = (
         read_duration,
         "how long a message may wait for others to share its commit",
         "'500 milliseconds'",
+    ),
+    OptionKind(
+        "message_value", "column", read_name, "a STRING or BINARY that takes the value of each message as it is"
     ),
     OptionKind("message_key", "column", read_name, "a STRING or BINARY that takes the key of each message"),
     OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),

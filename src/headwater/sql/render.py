@@ -93,6 +93,8 @@ def _intake_options(intake: model.Kafka) -> dict[str, str]:
                 options[part.name] = model.spell_duration(value)
             case datetime():
                 options[part.name] = value.isoformat()
+            case tuple():
+                options[part.name] = _listed(value)
             case _:
                 options[part.name] = value
     return options

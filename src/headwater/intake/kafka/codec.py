@@ -3,16 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from headwater.intake.kafka.plain import CsvCodec, JsonCodec, RawCodec
 from headwater.intake.messages import Codec
-from headwater.model import Kafka
+from headwater.model import Kafka, Topic
 
-
-def codec_of(kafka: Kafka, options: Mapping[str, str]) -> Codec | None:
-    """The codec of a binary format; None for JSON, which the decoder reads by itself."""
-    if kafka.format == "json":
-        return None
-    from headwater.intake.kafka.avro import AvroCodec
+if TYPE_CHECKING:
     from headwater.intake.kafka.registry import Registry
 
-    return AvroCodec(Registry(kafka, options))
+
+def codec_of(topic: Topic, options: Mapping[str, str]) -> Codec | None:
+    """The codec of a topic's messages; None for JSON without an envelope, which the decoder reads by itself."""
+    kafka = topic.intake
+    assert kafka is not None, "only what comes from Kafka has a format"
+    if kafka.envelope is None:
+        return None if kafka.format == "json" else _inner(topic, kafka, options)
+    from headwater.intake.kafka.debezium import DebeziumCodec
+
+    return DebeziumCodec(topic, JsonCodec() if kafka.format == "json" else _inner(topic, kafka, options))
+
+
+def _inner(topic: Topic, kafka: Kafka, options: Mapping[str, str]) -> Codec:
+    if kafka.format == "raw":
+        return RawCodec()
+    if kafka.format == "csv":
+        names = kafka.fields or tuple(column.name for column in topic.columns if column.name not in kafka.beside)
+        return CsvCodec(names, kafka.delimiter)
+    from headwater.intake.kafka.registry import Registry
+
+    return _registered(topic, kafka, Registry(kafka, options))
+
+
+def _registered(topic: Topic, kafka: Kafka, registry: Registry) -> Codec:
+    if kafka.format == "avro":
+        from headwater.intake.kafka.avro import AvroCodec
+
+        return AvroCodec(registry)
+    if kafka.format == "json-schema":
+        from headwater.intake.kafka.json_schema import JsonSchemaCodec
+
+        return JsonSchemaCodec(registry)
+    from headwater.intake.kafka.protobuf import ProtobufCodec
+
+    opened = kafka.envelope is None
+    return ProtobufCodec(registry, frozenset(column.name for column in topic.columns) if opened else None)

@@ -25,9 +25,10 @@ from headwater.intake.kafka.client import Client, Described
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.kafka.gather import Gathered, messages_of, place_of, with_envelopes
 from headwater.intake.kafka.positions import Positions
+from headwater.intake.kafka.tombstones import with_deletions
 from headwater.intake.messages import Codec
 from headwater.log import TopicLog
-from headwater.model import Kafka
+from headwater.model import Kafka, Table
 
 _logger = logging.getLogger("headwater.kafka")
 
@@ -83,7 +84,7 @@ class KafkaIntake:
         self._log = log
         self._dead = dead
         self._decoder = Decoder(log.topic)
-        self._codec = codec_of(self.kafka, options)
+        self._codec = codec_of(log.topic, options)
         self._options = options
         self._group = group
         self._committed = committed
@@ -281,6 +282,8 @@ class _Session:
             found = [message for message in found if message.offset() not in buried]
         messages = messages_of(self._log.topic, self._kafka, found)
         read = messages if self._codec is None else self._codec.read(messages)
+        if isinstance(self._log.topic, Table):
+            read = with_deletions(self._log.topic, self._codec, read, found)
         decoded = self._decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
         return replace(decoded, dead=with_envelopes(decoded.dead, found))
 

@@ -1,0 +1,17 @@
+"""A schema as it was written: its language, its text, and the schemas that it refers to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["AVRO", "JSON", "PROTOBUF"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """One schema. `references` are those that it needs, under the names by which it calls them."""
+
+    language: str
+    text: str
+    references: tuple[tuple[str, Written], ...] = ()
