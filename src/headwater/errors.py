@@ -13,6 +13,9 @@
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
     │   ├── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
     │   ├── UnknownVersion            a version of a view that the store doesn't have
+    │   ├── UnknownSchema             a subject, version or schema that the registry doesn't have
+    │   ├── SchemaRefused             what is no schema, or what the registry can't be asked
+    │   ├── SchemaIncompatible        a schema that doesn't get on with the versions before it
     │   ├── StatementRefused          a query that isn't one reading statement, or that the store can't answer
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
@@ -336,6 +339,18 @@ class PositionRefused(CallError):
 
 class UnknownVersion(CallError):
     """The store has no such version of the view."""
+
+
+class UnknownSchema(CallError):
+    """The registry has no such subject, version or schema."""
+
+
+class SchemaRefused(CallError):
+    """A schema, or what is asked of the registry, can't be taken."""
+
+
+class SchemaIncompatible(CallError):
+    """A schema doesn't get on with the versions before it as its subject asks."""
 
 
 class StatementRefused(CallError):

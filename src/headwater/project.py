@@ -29,6 +29,8 @@ from headwater.errors import (
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.dead import dead_topic
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
+from headwater.intake.schema.known import TOPIC as SCHEMAS
+from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
@@ -125,6 +127,7 @@ class Project:
         self._decoders: dict[str, Decoder] = {}
         self._maintainer = Maintainer()
         self._views: Views | None = None
+        self._schemas: SchemaRegistry | None = None
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -270,10 +273,19 @@ class Project:
         """The intakes of topics, by default of all that declare one, to be run by the caller."""
         names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
         group = f"headwater.{self.settings.name}"
+        clusters, after = self.settings.kafka, self._maintainer.after
         return [
-            open_intake(self._topic_log(name), self._dead_log(name), self.settings.kafka, group, self._maintainer.after)
+            open_intake(self._topic_log(name), self._dead_log(name), clusters, group, self.schemas, after)
             for name in names
         ]
+
+    @property
+    def schemas(self) -> SchemaRegistry:
+        """The project's own schema registry, kept in its log."""
+        log = self._open("schemas", SCHEMAS)
+        with self._guard:
+            self._schemas = self._schemas or SchemaRegistry(log)
+            return self._schemas
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
@@ -340,7 +352,7 @@ class Project:
         letter, and the watermark as it stands: what is late by now is late.
         """
         log, dead = self._topic_log(topic), self._dead_log(topic)
-        codec = open_codec(log.topic, self.settings.kafka)
+        codec = open_codec(log.topic, self.settings.kafka, self.schemas)
         done = redrive(log, dead, self._decoder(topic), codec=codec, first=self._first(dead, since), error=error)
         self._maintainer.after(log, log.head)
         return done

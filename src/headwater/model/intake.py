@@ -12,8 +12,9 @@ class Kafka:
     """A Kafka topic. Each of its partitions is a source, and the log keeps the next offset of each with the rows.
 
     `brokers` are addresses (`host:port, …`), else those of `cluster`, a section of headwater.toml. Avro, Protobuf and
-    JSON Schema are read with the schemas of `registry`, an address, else that of the cluster. `envelope` is what a row
-    comes in, if it does. CSV has `fields` in this order, all columns if it is empty, with a `delimiter` between them.
+    JSON Schema are read with the schemas of `registry`, an address, else that of the cluster, else the project's own.
+    `envelope` is what a row comes in, if it does. CSV has `fields` in this order, all columns if it is empty, with a
+    `delimiter` between them.
     `start` is where the first run begins: `earliest`, `latest`, or at an instant of Kafka's timestamps. `gaps` says
     what to do about offsets that Kafka has let go of before they were read: `stop`, or `skip` and record them.
     `commit_every` is how long a message may wait for others to share its commit. `message_value`, `message_key`,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.intake.schema.written import Schemas
 from headwater.log import TopicLog
 from headwater.model import Topic
 from headwater.operate.halt import Halt, side_by_side
@@ -25,9 +26,13 @@ def open_intake(
     dead: TopicLog,
     clusters: Mapping[str, Mapping[str, str]],
     group: str,
+    schemas: Schemas,
     committed: Callable[[TopicLog, int], None],
 ) -> KafkaIntake:
-    """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us."""
+    """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us.
+
+    `schemas` are those of the project, for topics that name no registry.
+    """
     declared = log.topic.intake
     if declared is None:
         raise ArgumentRefused(
@@ -38,16 +43,17 @@ def open_intake(
         )
     with _installed(log.topic):
         from headwater.intake.kafka import KafkaIntake
-    return KafkaIntake(log, dead, options=clusters.get(declared.cluster, {}), group=group, committed=committed)
+    options = clusters.get(declared.cluster, {})
+    return KafkaIntake(log, dead, options=options, group=group, schemas=schemas, committed=committed)
 
 
-def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]]) -> Codec | None:
+def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas: Schemas) -> Codec | None:
     """What reads the messages of a topic; None if it has none, or if they are plain JSON."""
     if topic.intake is None:
         return None
     with _installed(topic):
         from headwater.intake.kafka.codec import codec_of
-    return codec_of(topic, clusters.get(topic.intake.cluster, {}))
+    return codec_of(topic, clusters.get(topic.intake.cluster, {}), schemas)
 
 
 @contextmanager

@@ -151,7 +151,7 @@ INTAKE = (
         "address",
         read_name,
         "the schema registry that Avro, Protobuf and JSON Schema are read with",
-        "that of the cluster",
+        "that of the cluster, else the project's own",
     ),
     OptionKind("envelope", "'debezium'", _one_of("debezium"), "what a row comes in", "nothing: the message is the row"),
     OptionKind("fields", "columns", read_names, "the fields of a record of CSV, in their order", "all columns"),

@@ -17,6 +17,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.messages import Messages
+from headwater.intake.schema.known import Draft
 from headwater.model import Stream, Table
 from headwater.sql import parse_declarations
 from tests.intake.kafka.test_intake import Make
@@ -200,6 +201,18 @@ def test_a_message_without_a_value_deletes_its_key_in_any_format(shop: Make) -> 
             assert (taken.rows, taken.dead) == (7, 1)
             found = project.read("payments").to_pylist()
     assert [(row["id"], row["_op"]) for row in found[4:]] == [(1, "delete"), (2, "delete"), (3, "delete")]
+
+
+def test_a_topic_without_a_registry_is_read_with_the_project_s_own(shop: Make) -> None:
+    declared = "CREATE STREAM payments (id STRING, cents INT)"
+    payments = shop(declared=declared, options="format = 'protobuf'", partitions=1)
+    text = 'syntax = "proto3"; message Payment { string id = 1; int32 cents = 2; }'
+    with payments.open() as project:
+        number = project.schemas.register(f"{payments.topic}-value", Draft("PROTOBUF", text)).number
+        payments.send([b"\0" + number.to_bytes(4, "big") + b"\0" + b"\x0a\x02p1\x10\x07", b"\0\0\0\0\x09\0"])
+        (taken,) = project.take_in()
+        assert (taken.rows, taken.dead) == (1, 1)
+        assert project.read("payments", columns=["id", "cents"]).to_pylist() == [{"id": "p1", "cents": 7}]
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from typing import Any
 from fastavro import schemaless_reader
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.registry import Registry
 from headwater.intake.kafka.wire import HEAD, number_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
 from headwater.intake.schema.avro import AvroSchema, compile_avro
+from headwater.intake.schema.written import Schemas
 
 _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError)
 """What fastavro raises on bytes that aren't a record of the schema."""
@@ -25,8 +25,8 @@ _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, 
 class AvroCodec:
     """Reads messages with the schemas of a registry."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
         self._compiled: dict[int, AvroSchema | Poison] = {}
 
     def read(self, messages: Messages) -> Records:
@@ -54,7 +54,7 @@ class AvroCodec:
         return schema if isinstance(schema, Poison) else _read(value, number, schema)
 
     def _compile(self, number: int) -> AvroSchema | Poison:
-        schema = self._registry.schema(number, "AVRO")
+        schema = self._schemas.schema(number, "AVRO")
         if schema is None:
             return unknown(number, "Avro")
         try:

@@ -27,6 +27,7 @@ from headwater.intake.kafka.gather import Gathered, messages_of, place_of, with_
 from headwater.intake.kafka.positions import Positions
 from headwater.intake.kafka.tombstones import with_deletions
 from headwater.intake.messages import Codec
+from headwater.intake.schema.written import Schemas
 from headwater.log import TopicLog
 from headwater.model import Kafka, Table
 
@@ -77,6 +78,7 @@ class KafkaIntake:
         *,
         options: Mapping[str, str],
         group: str,
+        schemas: Schemas | None = None,
         committed: Callable[[TopicLog, int], None] = lambda _, __: None,
     ) -> None:
         assert log.topic.intake is not None
@@ -84,7 +86,7 @@ class KafkaIntake:
         self._log = log
         self._dead = dead
         self._decoder = Decoder(log.topic)
-        self._codec = codec_of(log.topic, options)
+        self._codec = codec_of(log.topic, options, schemas)
         self._options = options
         self._group = group
         self._committed = committed

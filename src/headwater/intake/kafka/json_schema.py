@@ -11,16 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.intake.kafka.plain import plain_key
-from headwater.intake.kafka.registry import Registry
 from headwater.intake.kafka.wire import HEAD, number_of, unknown
 from headwater.intake.messages import Messages, Poison
+from headwater.intake.schema.written import Schemas
 
 
 class JsonSchemaCodec:
     """Takes the text of messages out of its frame."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
 
     def read(self, messages: Messages) -> Messages:
         """The texts, and what is wrong with the others; `SourceUnavailable` if a schema can't be asked for."""
@@ -43,5 +43,5 @@ class JsonSchemaCodec:
         if isinstance(number, Poison):
             return number
         if number not in known:
-            known[number] = None if self._registry.schema(number, "JSON") else unknown(number, "JSON Schema")
+            known[number] = None if self._schemas.schema(number, "JSON") else unknown(number, "JSON Schema")
         return known[number]

@@ -13,11 +13,11 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.registry import Registry
 from headwater.intake.kafka.wire import HEAD, number_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
 from headwater.intake.schema.message import MessageReader
 from headwater.intake.schema.protobuf import compile_protobuf, message_at
+from headwater.intake.schema.written import Schemas
 
 _FAILS = (DecodeError, UnicodeDecodeError, ValueError, OverflowError, RecursionError, ArithmeticError)
 """What reading raises on bytes that aren't a message of the type, or hold an instant or a date that doesn't exist."""
@@ -28,8 +28,8 @@ Reads = Callable[[bytes], Mapping[str, Any]]
 class ProtobufCodec:
     """Reads messages with the schemas of a registry; of their fields those that are wanted, all if `names` is None."""
 
-    def __init__(self, registry: Registry, names: frozenset[str] | None) -> None:
-        self._registry = registry
+    def __init__(self, schemas: Schemas, names: frozenset[str] | None) -> None:
+        self._schemas = schemas
         self._names = names
         self._readers: dict[tuple[int, tuple[int, ...]], Reads | Poison] = {}
 
@@ -65,7 +65,7 @@ class ProtobufCodec:
         return self._readers[number, place]
 
     def _compiled(self, number: int, place: tuple[int, ...]) -> Reads | Poison:
-        schema = self._registry.schema(number, "PROTOBUF")
+        schema = self._schemas.schema(number, "PROTOBUF")
         if schema is None:
             return unknown(number, "Protobuf")
         try:

@@ -46,10 +46,8 @@ class Registry:
                 hint=f"Say registry = 'http://host:8081' in its WITH, or \"{PREFIX}url\" in [kafka.{kafka.cluster}].",
                 topic=kafka.topic,
             )
-        try:
-            self._client = SchemaRegistryClient({**given, "url": self.url})
-        except (ValueError, TypeError) as problem:
-            raise self._refused(str(problem)) from problem
+        self._options = {**given, "url": self.url}
+        self._client().close()
         self._known: dict[int, Written] = {}
 
     def schema(self, number: int, language: Language) -> Written | None:
@@ -64,9 +62,17 @@ class Registry:
             self._known[number] = found
         return self._known[number] if self._known[number].language == language else None
 
+    def _client(self) -> SchemaRegistryClient:
+        """A client for one question: they are few, and nobody knows which is the last."""
+        try:
+            return SchemaRegistryClient(self._options)
+        except (ValueError, TypeError) as problem:
+            raise self._refused(str(problem)) from problem
+
     def _ask(self, number: int) -> Written | None:
         try:
-            return self._written(self._client.get_schema(number))
+            with self._client() as client:
+                return _written(client, client.get_schema(number))
         except SchemaRegistryError as problem:
             if problem.http_status_code == _NOT_FOUND:
                 return None
@@ -75,16 +81,6 @@ class Registry:
             raise self._unavailable(problem.error_message) from problem
         except _NO_ANSWER as problem:
             raise self._unavailable(str(problem) or type(problem).__name__) from problem
-
-    def _written(self, schema: Schema) -> Written:
-        """The schema with those that it refers to."""
-        references = []
-        for reference in schema.references or ():
-            assert reference.name is not None, "a reference has a name"
-            assert reference.subject is not None and reference.version is not None, "a reference names a version"
-            version = self._client.get_version(reference.subject, reference.version)
-            references.append((reference.name, self._written(version.schema)))
-        return Written(schema.schema_type or "AVRO", schema.schema_str or "", tuple(references))
 
     def _refused(self, detail: str) -> SourceRefused:
         return SourceRefused(
@@ -101,3 +97,14 @@ class Registry:
             hint="See whether it runs and can be reached from here; then repeat the call.",
             registry=self.url,
         )
+
+
+def _written(client: SchemaRegistryClient, schema: Schema) -> Written:
+    """The schema with those that it refers to."""
+    references = []
+    for reference in schema.references or ():
+        assert reference.name is not None, "a reference has a name"
+        assert reference.subject is not None and reference.version is not None, "a reference names a version"
+        version = client.get_version(reference.subject, reference.version)
+        references.append((reference.name, _written(client, version.schema)))
+    return Written(schema.schema_type or "AVRO", schema.schema_str or "", tuple(references))

@@ -32,9 +32,16 @@ def compile_protobuf(schema: Written) -> FileDescriptor:
         raise ValueError(str(problem).strip("'\"")) from problem
 
 
+def describe_protobuf(schema: Written) -> FileDescriptorProto:
+    """The descriptor of the file that a schema is, with the names of types in full; ValueError as above."""
+    file = FileDescriptorProto()
+    compile_protobuf(schema).CopyToProto(file)
+    return file
+
+
 def file_of(name: str, text: str) -> FileDescriptorProto:
     """A file by its text, or by its descriptor in base64, which is how some clients register it."""
-    if _BASE64.fullmatch(text):
+    if is_descriptor(text):
         try:
             file = FileDescriptorProto.FromString(base64.b64decode(text))
         except (binascii.Error, DecodeError) as problem:
@@ -42,6 +49,11 @@ def file_of(name: str, text: str) -> FileDescriptorProto:
         file.name = name
         return file
     return parse_proto(name, text)
+
+
+def is_descriptor(text: str) -> bool:
+    """Whether a schema is given by its descriptor, in base64: no .proto file has so few kinds of characters."""
+    return _BASE64.fullmatch(text) is not None
 
 
 def message_at(file: FileDescriptor, path: Iterable[int]) -> Descriptor:

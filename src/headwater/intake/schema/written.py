@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 Language = Literal["AVRO", "JSON", "PROTOBUF"]
 
@@ -15,3 +15,10 @@ class Written:
     language: str
     text: str
     references: tuple[tuple[str, Written], ...] = ()
+
+
+class Schemas(Protocol):
+    """Where the schemas are that messages name by a number."""
+
+    def schema(self, number: int, language: Language) -> Written | None:
+        """The schema with this number; None if there is none of the language. An error if it can't be asked for."""
