@@ -42,6 +42,7 @@ app = typer.Typer(
     name="headwater",
     help="Materialized views over event streams: correct, fresh and rebuildable.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,6 +54,13 @@ Folder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of tables.")]
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or table of the project.")]
 HERE = Path()
+
+
+@app.callback()
+def _headwater(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(f"headwater {hw.__version__}")
+        raise typer.Exit
 
 
 def command(function: Callable[P, int | None], to: typer.Typer = app) -> Callable[P, None]:

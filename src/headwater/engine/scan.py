@@ -57,9 +57,20 @@ def batch_scan(
 
     Files of which no row is later than `since` are left out, unless they have commits after `after`.
     """
-    time = _paced_by(scan, pace)
-    files = [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
+    files = _files(log, scan, pace, first, last, since, after)
     return _named(read_commits(spark, log, _columns(scan, pace), files, first, last), scan, pace)
+
+
+def size_of(log: TopicLog, scan: Scan, pace: Pace, after: int, last: int, since: datetime | None) -> int:
+    """How many rows the files have that a slice reads."""
+    return sum(file.rows for file in _files(log, scan, pace, 0, last, since, after))
+
+
+def _files(
+    log: TopicLog, scan: Scan, pace: Pace, first: int, last: int, since: datetime | None, after: int
+) -> list[DataFile]:
+    time = _paced_by(scan, pace)
+    return [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
 
 
 def _paced_by(scan: Scan, pace: Pace) -> str | None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,10 +39,11 @@ from headwater.engine.live import Changes
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.once import KeptWinners
 from headwater.engine.panes import Needed
-from headwater.engine.scan import batch_scan, slice_scan
+from headwater.engine.recent import FEW, Recent
+from headwater.engine.scan import batch_scan, size_of, slice_scan
 from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.stamp import NEW
-from headwater.engine.view import output_schema, pace_of
+from headwater.engine.view import output_schema, pace_of, reach_of, waits_of
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
 from headwater.log.watch import Watch
@@ -208,12 +210,10 @@ class SettleView:
         only_new: bool = False,
     ) -> Lowering:
         """How the stages are lowered over a slice, or over the commits alone that are new in it."""
-        pace, horizon = pace_of(self.planned), self.planned.horizon or timedelta()
-        is_sliced = begin is not None and self.planned.execution.kind == "settle"
-        every = self.planned.view.every
-        since = _before(begin.watermark - pace.settles, horizon, every) if begin is not None and is_sliced else None
+        pace, is_sliced = pace_of(self.planned), self.planned.execution.kind == "settle"
+        since = self._since(begin, reach_of(self.planned)) if is_sliced else None
 
-        def scan(stage: Scan) -> DataFrame:
+        def scan(stage: Scan, since: datetime | None = since) -> DataFrame:
             log, last = self.logs[stage.relation], upto[stage.relation]
             after = begin.commits[stage.relation] if begin else 0
             if only_new:
@@ -221,9 +221,32 @@ class SettleView:
             return slice_scan(spark, log, stage, pace, after, last, since)
 
         lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
-        if self.planned.execution.kind == "settle":
-            lowering = replace(lowering, taken=lambda stage: self._taken(spark, stage, begin, upto))
-        return replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+        lowering = replace(lowering, retention=self.planned.retention, settled_at=self._settled_at(upto))
+        if not is_sliced:
+            return lowering
+        lowering = replace(lowering, taken=lambda stage: self._taken(spark, stage, begin, upto))
+        near = self._since(begin, waits_of(self.planned))
+        if begin is None or near is None or not self._is_recent(upto, begin, near, since):
+            return lowering
+        recent = replace(lowering, scan=partial(scan, since=near), tally=None)
+        return replace(
+            lowering, recent=Recent(lambda stage: recent.entered(stage).frame, begin.watermark - pace.settles)
+        )
+
+    def _since(self, begin: Settled | None, reach: timedelta) -> datetime | None:
+        """What a slice looks back to; None for all that there is."""
+        if begin is None:
+            return None
+        return _before(begin.watermark - pace_of(self.planned).settles, reach, self.planned.view.every)
+
+    def _is_recent(self, upto: Mapping[str, int], begin: Settled, near: datetime, since: datetime | None) -> bool:
+        """Whether what is new or near is but a small part of all that a slice reads."""
+        sizes = [0, 0]
+        for scan in self.planned.scans:
+            log, after, last = self.logs[scan.relation], begin.commits[scan.relation], upto[scan.relation]
+            for place, found in enumerate((near, since)):
+                sizes[place] += size_of(log, scan, pace_of(self.planned), after, last, found)
+        return FEW * sizes[0] < sizes[1]
 
     def _taken(self, spark: SparkSession, stage: Scan, begin: Settled | None, upto: Mapping[str, int]) -> DataFrame:
         """The rows of a topic that are taken once, as far back as a slice reaches."""
@@ -236,7 +259,7 @@ class SettleView:
             first = 0 if before is None else after + 1
             rows = batch_scan(spark, self.logs[stage.relation], stage, pace_of(self.planned), first, last)
             found = kept.found(spark, before, rows)
-            reach = max(self.planned.horizon or timedelta(), stage.within)
+            reach = max(reach_of(self.planned), stage.within)
             kept.write(last, found, _before(self._settled_at(upto), reach, self.planned.view.every), but=after)
         return given(spark, found)
 
@@ -293,9 +316,9 @@ class SettleView:
         return self.folder / f"open-{number}.arrow"
 
 
-def _before(at: datetime, horizon: timedelta, every: timedelta | None) -> datetime | None:
-    """Twice the horizon before an instant, and before that of a cadence; None if it is before the calendar begins."""
+def _before(at: datetime, reach: timedelta, every: timedelta | None) -> datetime | None:
+    """How far a slice reaches back from an instant, or from that of a cadence; None if the calendar begins later."""
     try:
-        return at - 2 * horizon - (every or timedelta()) - _MARGIN
+        return at - reach - (every or timedelta()) - _MARGIN
     except OverflowError:
         return None
