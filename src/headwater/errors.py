@@ -35,6 +35,7 @@
     │   ├── SourceRefused             what an intake reads from refuses it
     │   ├── SourceReplaced            what an intake reads from is no longer what it was
     │   ├── RetentionGap              events were deleted at their source before they were taken in
+    │   ├── TooMuchPoison             an intake pauses: far too much of what comes can't be read
     │   ├── Fenced                    another run has taken over the view or the intake
     │   ├── SettingsRefused           headwater.toml can't be used
     │   ├── ViewFailed                a view stopped alone and says why
@@ -476,6 +477,12 @@ class SourceReplaced(OperatorError):
 
 class RetentionGap(OperatorError):
     """Events were deleted at their source before they were taken in."""
+
+
+class TooMuchPoison(OperatorError):
+    """More of what comes can't be read than a stream is to take; nothing of it was appended, and it is tried again."""
+
+    transient = True
 
 
 class SettingsRefused(OperatorError):

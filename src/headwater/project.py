@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
@@ -27,6 +28,7 @@ from headwater.errors import (
     UnsortedLoad,
 )
 from headwater.intake import Decoded, Decoder, Format, read_file
+from headwater.intake.attempts import record_redrive, redrives_topic, with_attempts
 from headwater.intake.dead import dead_topic
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.intake.schema.known import TOPIC as SCHEMAS
@@ -128,6 +130,7 @@ class Project:
         self._maintainer = Maintainer()
         self._views: Views | None = None
         self._schemas: SchemaRegistry | None = None
+        self._waiting: dict[str, HeadwaterError | None] = {}
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -269,15 +272,32 @@ class Project:
         """
         return drain(self.intakes(*topics))
 
-    def intakes(self, *topics: str) -> list[KafkaIntake]:
-        """The intakes of topics, by default of all that declare one, to be run by the caller."""
-        names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
-        group = f"headwater.{self.settings.name}"
-        clusters, after = self.settings.kafka, self._maintainer.after
+    def intakes(
+        self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
+    ) -> list[KafkaIntake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller.
+
+        `waits` is told by a run what it waits for, and (None) when it goes on.
+        """
+
+        def note(topic: str, error: HeadwaterError | None) -> None:
+            self._waiting[topic] = error
+            waits(topic, error)
+
         return [
-            open_intake(self._topic_log(name), self._dead_log(name), clusters, group, self.schemas, after)
-            for name in names
-        ]
+            open_intake(
+                self._topic_log(name), self._dead_log(name), self.settings.kafka, self._group(name),
+                self.folder / ".headwater", self.schemas, self._maintainer.after, note,
+            )
+            for name in topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        ]  # fmt: skip
+
+    def _group(self, name: str) -> str:
+        """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
+        mine, group = self.topic(name).intake, f"headwater.{self.settings.name}"
+        others = (topic.intake for topic in self.declared.topics if topic.name != self.topic(name).name)
+        is_shared = mine is not None and any(other is not None and mine.overlaps(other) for other in others)
+        return f"{group}.{name}" if is_shared else group
 
     @property
     def schemas(self) -> SchemaRegistry:
@@ -337,13 +357,16 @@ class Project:
         log = self._topic_log(topic)
         return reading.follow(log, self._first(log, since), columns, stop=stop)
 
-    def dead(self, topic: str, *, since: Since = None) -> pa.Table:
-        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived.
+    def dead(self, topic: str, *, since: Since = None, error: str | None = None) -> pa.Table:
+        """The dead letters of a topic: bytes, reason, error, source, position, when they were seen, and how often.
 
-        Those that a redrive has brought back are not among them.
+        `error` chooses those of one class, such as `wrong-type`. Those that a redrive has brought back are not among
+        them.
         """
         log = self._dead_log(topic)
-        return open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+        letters = open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+        chosen = letters if error is None else letters.filter(pc.equal(letters["error"], error))
+        return with_attempts(self._redrive_log(topic), chosen)
 
     def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
         """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
@@ -353,7 +376,10 @@ class Project:
         """
         log, dead = self._topic_log(topic), self._dead_log(topic)
         codec = open_codec(log.topic, self.settings.kafka, self.schemas)
-        done = redrive(log, dead, self._decoder(topic), codec=codec, first=self._first(dead, since), error=error)
+        first, last = self._first(dead, since), dead.head
+        done = redrive(log, dead, self._decoder(topic), codec=codec, first=first, error=error)
+        if done.rows or done.dead:
+            record_redrive(self._redrive_log(topic), first, last, error, done)
         self._maintainer.after(log, log.head)
         return done
 
@@ -391,13 +417,15 @@ class Project:
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
+        waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
         stop: threading.Event | None = None,
     ) -> list[CaughtUp]:
         """Take events in where topics declare it, and keep views, by default all, at the head, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake likewise, and `failed` is told. What may
-        succeed later is tried again. A batch that is being written when the end comes is finished. Silent topics are
-        ticked. `progress`, `ended` and `failed` are called from several threads.
+        succeed later is tried again; `waits` is told what an intake waits for, and (None) when it goes on. A batch that
+        is being written when the end comes is finished. Silent topics are ticked. All of these are called from several
+        threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -412,7 +440,7 @@ class Project:
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             Ticker(topics, self._maintainer.after),
-            taking_in(self.intakes(), failed) as takes_in,
+            taking_in(self.intakes(waits=waits), failed) as takes_in,
             _once_set(wanted, opened.stop),
         ):
             done = opened.keep_up(views or None, options, report, end)
@@ -422,7 +450,10 @@ class Project:
 
     def status(self) -> Status:
         """How topics and views are: heads, watermarks, lag, ledgers, and the figures of what runs in this process."""
-        topics = [topic_status(self._topic_log(name), self._dead_log(name)) for name in self.plan().topics]
+        topics = [
+            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name))
+            for name in self.plan().topics
+        ]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
         return Status(self.name, self._now(), tuple(topics), tuple(views))
 
@@ -540,6 +571,9 @@ class Project:
 
     def _dead_log(self, name: str) -> TopicLog:
         return self._open("dead", dead_topic(self.topic(name)))
+
+    def _redrive_log(self, name: str) -> TopicLog:
+        return self._open("redrives", redrives_topic(self.topic(name)))
 
     def _derived_log(self, planned: PlannedView) -> TopicLog:
         """A changed declaration gives other rows, and so another topic: each plan of a view has its own."""

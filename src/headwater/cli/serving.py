@@ -54,6 +54,7 @@ def run(
                 progress=narrator.progress,
                 ended=narrator.ended,
                 failed=narrator.failed,
+                waits=narrator.waits,
                 stop=stop,
             )
             if server and any(found.error for found in done):

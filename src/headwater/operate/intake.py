@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
@@ -26,12 +27,15 @@ def open_intake(
     dead: TopicLog,
     clusters: Mapping[str, Mapping[str, str]],
     group: str,
+    folder: Path,
     schemas: Schemas,
     committed: Callable[[TopicLog, int], None],
+    waits: Callable[[str, HeadwaterError | None], None],
 ) -> KafkaIntake:
     """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us.
 
-    `schemas` are those of the project, for topics that name no registry.
+    `folder` is where processes of this machine tell each other apart; `schemas` are those of the project, for topics
+    that name no registry.
     """
     declared = log.topic.intake
     if declared is None:
@@ -44,7 +48,9 @@ def open_intake(
     with _installed(log.topic):
         from headwater.intake.kafka import KafkaIntake
     options = clusters.get(declared.cluster, {})
-    return KafkaIntake(log, dead, options=options, group=group, schemas=schemas, committed=committed)
+    return KafkaIntake(
+        log, dead, options=options, group=group, folder=folder, schemas=schemas, committed=committed, waits=waits
+    )
 
 
 def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas: Schemas) -> Codec | None:

@@ -114,6 +114,9 @@ class _TopicReader:
         if form in ("raw", "csv") and "envelope" in found:
             hint = "An envelope is read from 'json', 'avro', 'protobuf' or 'json-schema'."
             self._refuse(OptionRefused, given["envelope"], f"reads an envelope from '{form}'", hint=hint)
+        if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+            hint = "Offsets are those of one topic: name one, or begin at an instant."
+            self._refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
         for word in ("fields", "delimiter"):
             if word in found and form != "csv":
                 self._refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import cast
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from headwater.intake.dead import ENVELOPE
+from headwater.intake.kafka.client import Partition
 from headwater.intake.messages import Messages, as_declared
 from headwater.model import INSTANT, Column, Kafka, Topic
 
@@ -18,21 +19,23 @@ from headwater.model import INSTANT, Column, Kafka, Topic
 class Gathered:
     """What was read since the last commit. `reached` is the next offset of each partition that has moved."""
 
-    def __init__(self) -> None:
-        self._messages: dict[int, list[Message]] = defaultdict(list)
-        self.reached: dict[int, int] = {}
+    def __init__(self, *, several: bool = False) -> None:
+        """Of one topic, or of `several`."""
+        self._run: Callable[[Message], object] = _topic_and_partition if several else Message.partition
+        self._messages: dict[Partition, list[Message]] = defaultdict(list)
+        self.reached: dict[Partition, int] = {}
         self.count = 0
         self.size = 0
 
-    def add(self, messages: Sequence[Message]) -> set[int]:
+    def add(self, messages: Sequence[Message]) -> set[Partition]:
         """Take messages; those of a partition come in the order of their offsets. Returns their partitions.
 
         They come in long runs of one partition, and whatever is done once a run is not done once a message.
         """
         partitions = set()
-        for partition, run in groupby(messages, Message.partition):
-            assert partition is not None, "every message has a place"
+        for _, run in groupby(messages, self._run):
             found = list(run)
+            partition = place_of(found[0])[0]
             self._messages[partition] += found
             self.reached[partition] = place_of(found[-1])[1] + 1
             self.count += len(found)
@@ -40,20 +43,32 @@ class Gathered:
             partitions.add(partition)
         return partitions
 
-    def reach(self, partition: int, offset: int) -> None:
+    def drop(self, partitions: Iterable[Partition]) -> None:
+        """Forget what was read of these partitions: somebody else reads it again."""
+        for partition in partitions:
+            gone = self._messages.pop(partition, [])
+            self.reached.pop(partition, None)
+            self.count -= len(gone)
+            self.size -= sum(map(len, gone))
+
+    def reach(self, partition: Partition, offset: int) -> None:
         """A partition was read up to here; what lies between its last message and here is no message."""
         self.reached[partition] = max(offset, self.reached.get(partition, 0))
 
-    def partitions(self) -> Iterator[tuple[int, list[Message]]]:
-        """The messages of each partition, in the order of its number."""
+    def partitions(self) -> Iterator[tuple[Partition, list[Message]]]:
+        """The messages of each partition, in the order of topics and numbers."""
         return iter(sorted(self._messages.items()))
 
 
-def place_of(message: Message) -> tuple[int, int]:
+def _topic_and_partition(message: Message) -> object:
+    return message.topic(), message.partition()
+
+
+def place_of(message: Message) -> tuple[Partition, int]:
     """The partition and the offset of something that was read."""
-    partition, offset = message.partition(), message.offset()
-    assert partition is not None and offset is not None, "everything that is read has a place"
-    return partition, offset
+    topic, number, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None and number is not None and offset is not None, "everything that is read has a place"
+    return Partition(topic, number), offset
 
 
 def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Messages:
