@@ -178,12 +178,19 @@ def test_a_view_with_a_query_equals_the_one_in_sql() -> None:
         horizon=timedelta(hours=1),
         retention="7 days",
         execution="live",
+        layout="sorted set",
+        score="spent",
+        group=["card_id"],
+        ttl="1 hour",
+        index=["card_id", ("spent", "card_id")],
         comment="Per minute.",
     )
     assert declared == from_sql(
         """-- Per minute.
         CREATE MATERIALIZED VIEW spend WITH (grace = '10 minutes', late = 'drop', store = 'main', key = 'card_id',
-          every = '10 seconds', horizon = '1 hour', retention = '7 days', execution = 'live') AS
+          every = '10 seconds', horizon = '1 hour', retention = '7 days', execution = 'live',
+          layout = 'sorted set', score = 'spent', group = 'card_id', ttl = '1 hour',
+          index = 'card_id; spent, card_id') AS
         SELECT card_id, SUM(amount) AS spent FROM TABLE(TUMBLE(TABLE transactions, DESCRIPTOR(at), INTERVAL 1 MINUTE))
         GROUP BY card_id EMIT CHANGES"""
     )

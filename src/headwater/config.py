@@ -22,7 +22,7 @@ from headwater.model import Emit, Store, parse_duration
 
 FILE = "headwater.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"password|secret|token|account_key|sas_key|user\.info", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|account_key|sas_key|user\.info|authorization|api-?key", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@")
 _DEFAULT_STORE = "main"
 
@@ -52,6 +52,9 @@ class CatchUpSettings(_Section):
         default=timedelta(milliseconds=500), description="The wait before the second attempt; each is twice the last."
     )
     longest_backoff: Duration = Field(default=timedelta(seconds=30), description="The longest wait between attempts.")
+    give_up_after: Duration | None = Field(
+        default=None, description="How long a view that follows may fail without a batch between before it stops."
+    )
 
 
 class ServeSettings(_Section):
@@ -85,6 +88,9 @@ class Settings(_Section):
     )
     kafka: dict[str, dict[str, str]] = Field(
         default={}, description="How to reach each cluster of Kafka: options of librdkafka; `main` is default."
+    )
+    webhooks: dict[str, dict[str, str]] = Field(
+        default={}, description="Headers that outlets send with their requests, by the name that they give."
     )
     catch_up: CatchUpSettings = Field(
         default=CatchUpSettings(), description="How views are brought to the head of their topics."

@@ -26,21 +26,19 @@ ZOMBIES = int(os.environ.get("CHAOS_ZOMBIES", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
 LIVE = """
 def live(url):
-    from headwater.errors import Fenced, StoreUnavailable
+    from headwater.errors import Fenced
     store = opened(url)
-    epoch = store.open(SPEND, "plan")
+    epoch = patiently(lambda: store.open(SPEND, "plan"))
     position = store.position("spend", 1)
     number = 0 if position is None else position.batch + 1
     while True:
         try:
-            store.apply(SPEND, epoch, numbered(number))
+            patiently(lambda: store.apply(SPEND, epoch, numbered(number)))
             number += 1
             print("applied", number - 1, flush=True)
         except Fenced:
             print("fenced", number, flush=True)
             os._exit(0)
-        except StoreUnavailable:
-            pass  # the server has ended its transaction: it attempts the batch again, as a run does
 """
 
 
@@ -71,6 +69,7 @@ def test_a_zombie_is_fenced_wherever_it_was_stopped(url: str) -> None:
             child, applied = 0, 0
             while not child or not applied:
                 word, number = line()
+                assert word != "ended", "it failed by itself, and says why on standard error"
                 child = int(number) if word == "child" else child
                 applied += word == "applied"
             time.sleep(chance.random() * 0.05)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 import headwater.testing as ht
@@ -18,7 +20,7 @@ from tests.servers.redis import RedisServer
 SQL = """
 CREATE STREAM sales (shop STRING, amount DECIMAL(10, 2), tags ARRAY<STRING>, at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '5' SECOND);
-CREATE MATERIALIZED VIEW per_shop WITH (store = 'main, live', grace = '20 seconds') AS
+CREATE MATERIALIZED VIEW per_shop WITH (store = 'main, live, lake', grace = '20 seconds') AS
   SELECT shop, window_end, sum(amount) AS total, collect_list(tags) AS every
   FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end HAVING sum(amount) > 1;
 CREATE MATERIALIZED VIEW per_window WITH (store = 'local', emit = 'final') AS
@@ -41,10 +43,12 @@ def database(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 def test_views_in_several_stores_are_what_the_log_says_whatever_crashes(
-    database: str, redis_server: RedisServer, spark: SparkSession
+    database: str, redis_server: RedisServer, spark: SparkSession, tmp_path: Path
 ) -> None:
     live = redis_server.url.removesuffix("0") + "15"
-    with ht.scenario(SQL, stores={"main": database, "local": "sqlite:///views.db", "live": live}) as shop:
+    lake = tmp_path / "lake"
+    stores = {"main": database, "local": "sqlite:///views.db", "live": live, "lake": f"delta://{lake}"}
+    with ht.scenario(SQL, stores=stores) as shop:
         shop.append("sales", [sale("a", "2.00", 1, "x"), sale(None, "0.50", 2)])
         shop.crash("per_shop", at=ht.Crash("before apply"))
         shop.crash("per_shop", at=ht.Crash("after apply"))
@@ -69,3 +73,7 @@ def test_views_in_several_stores_are_what_the_log_says_whatever_crashes(
             assert client.execute("SELECT count(*), sum(total) FROM per_shop").fetchone() == (2, 12.5)
         with closing(RedisStore(live)) as follower:
             assert not ht.compare(follower.read("per_shop"), shop.rows("per_shop"))
+        wanted = shop.rows("per_shop")
+        assert not ht.compare(DeltaTable(lake / "per_shop").to_pyarrow_table().cast(wanted.schema), wanted)
+        status = next(found for found in shop.project.status().views if found.view == "per_shop")
+        assert [(found.store, found.lag) for found in status.stores] == [("main", 0), ("live", 0), ("lake", 0)]

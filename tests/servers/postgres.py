@@ -30,20 +30,39 @@ class PostgresServer:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-@contextlib.contextmanager
-def start_postgres(program: Path, *settings: str) -> Iterator[PostgresServer]:
-    """Run the server that belongs to this `initdb`; as root under the user `postgres`, since it refuses root.
+@dataclass(frozen=True)
+class FormattedPostgres:
+    """A server that can be started and stopped several times; its data and its address stay."""
 
-    `settings` such as `fsync=on` come last.
-    """
-    programs, port = program.resolve().parent, free_port()
+    server: PostgresServer
+    folder: Path
+    user: str | None
+
+    @contextlib.contextmanager
+    def running(self, *settings: str) -> Iterator[PostgresServer]:
+        """The server, from when it answers to the end of the block; settings such as `fsync=on` come last."""
+        programs, port, folder = self.server.programs, str(self.server.port), self.folder
+        command = [programs / "postgres", "-D", folder / "data", "-p", port, "-k", folder, "-h", "127.0.0.1"]
+        command += [part for setting in ("wal_level=logical", "fsync=off", *settings) for part in ("-c", setting)]
+        ready = [programs / "pg_isready", "--quiet", "--host", "127.0.0.1", "--port", port]
+        with running(command, folder=folder, user=self.user, answers=lambda: subprocess.run(ready).returncode == 0):
+            yield self.server
+
+
+@contextlib.contextmanager
+def format_postgres(program: Path) -> Iterator[FormattedPostgres]:
+    """A folder for the server that belongs to this `initdb`; as root it runs as `postgres`, since it refuses root."""
+    programs = program.resolve().parent
     user = "postgres" if os.geteuid() == 0 else None
     with server_folder(user) as folder:
         data = folder / "data"
         initdb = [programs / "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--no-sync"]
         subprocess.run(initdb, check=True, capture_output=True, cwd=folder, user=user)
-        command = [programs / "postgres", "-D", data, "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
-        command += [part for setting in ("wal_level=logical", "fsync=off", *settings) for part in ("-c", setting)]
-        ready = [programs / "pg_isready", "--quiet", "--host", "127.0.0.1", "--port", str(port)]
-        with running(command, folder=folder, user=user, answers=lambda: subprocess.run(ready).returncode == 0):
-            yield PostgresServer(port, programs)
+        yield FormattedPostgres(PostgresServer(free_port(), programs), folder, user)
+
+
+@contextlib.contextmanager
+def start_postgres(program: Path, *settings: str) -> Iterator[PostgresServer]:
+    """Make a folder and run the server that belongs to this `initdb` in it."""
+    with format_postgres(program) as formatted, formatted.running(*settings) as server:
+        yield server

@@ -121,6 +121,18 @@ def watermarks() -> st.SearchStrategy[model.WatermarkStrategy]:
     )
 
 
+def servings() -> st.SearchStrategy[model.Serving]:
+    names, index = (st.lists(NAMES, min_size=least, max_size=2).map(tuple) for least in (0, 1))
+    return st.builds(
+        model.Serving,
+        layout=st.none() | st.sampled_from(model.LAYOUTS),
+        score=st.none() | NAMES.filter(lambda name: name == name.strip()),
+        group=names,
+        ttl=st.none() | LENGTHS,
+        indexes=st.lists(index, max_size=2).map(tuple),
+    )
+
+
 @st.composite
 def views(draw: st.DrawFn) -> model.View:
     table, column, text = draw(NAMES), draw(NAMES), draw(TEXT)
@@ -136,11 +148,12 @@ def views(draw: st.DrawFn) -> model.View:
         late=draw(st.sampled_from(["keep", "drop"])),
         emit=draw(st.none() | st.sampled_from(model.Emit)),
         every=draw(st.none() | LENGTHS),
-        store=draw(st.none() | TEXT.filter(str.strip)),
+        store=draw(st.none() | TEXT.map(lambda text: text.replace(",", "").strip()).filter(bool)),
         key=draw(st.lists(NAMES, max_size=2).map(tuple)),
         horizon=draw(st.none() | LENGTHS),
         retention=draw(st.none() | LENGTHS),
         execution=draw(st.sampled_from([None, "live", "settle", "batch"])),
+        serving=draw(servings()),
         comment=comment,
     )
 
@@ -157,5 +170,35 @@ def functions(draw: st.DrawFn) -> model.Function:
     )
 
 
+def outlets() -> st.SearchStrategy[model.Outlet]:
+    texts = TEXT.map(str.strip).filter(bool)
+    shared: dict[str, Any] = {
+        "name": NAMES,
+        "view": NAMES,
+        "accumulation": st.sampled_from(["accumulate", "discard"]),
+        "start": st.sampled_from(["earliest", "latest"]),
+        "comment": st.none() | TEXT.filter(bool),
+    }
+    kafka = st.builds(
+        model.Outlet,
+        **shared,
+        to=st.from_regex(r"kafka://[a-z][a-zA-Z0-9._-]{0,9}", fullmatch=True),
+        envelope=st.sampled_from(["change", "row", "upsert", "debezium"]),
+        key=st.lists(NAMES, max_size=2).map(tuple),
+        brokers=st.none() | texts,
+        cluster=texts,
+    )
+    webhook = st.builds(
+        model.Outlet,
+        **shared,
+        to=st.from_regex(r"https?://[a-z]{1,9}(:[1-9][0-9]{1,3})?/[a-z?=']{0,9}", fullmatch=True),
+        per_request=st.integers(1, 1000),
+        attempts=st.integers(1, 100),
+        timeout=LENGTHS,
+        headers=st.none() | texts,
+    )
+    return st.one_of(kafka, webhook)
+
+
 def declarations() -> st.SearchStrategy[model.Declaration]:
-    return st.one_of(topics(), views(), functions())
+    return st.one_of(topics(), views(), functions(), outlets())

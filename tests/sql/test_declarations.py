@@ -86,7 +86,8 @@ def test_personal_columns_name_their_subject() -> None:
 def test_a_materialized_view_is_read_with_its_options() -> None:
     view = declare(
         "CREATE MATERIALIZED VIEW v WITH (grace = '10 minutes', late = 'DROP', store = 'main', key = 'a, `b,c`',"
-        " every = '10s', horizon = '1h', retention = '7d', execution = 'Settle') AS"
+        " every = '10s', horizon = '1h', retention = '7d', execution = 'Settle',"
+        " layout = 'Sorted Set', score = 'n', group = 'a', ttl = '1 hour', index = 'a; b, `c;d`') AS"
         " select a from t emit on window close"
     )
     assert view == model.View(
@@ -101,6 +102,7 @@ def test_a_materialized_view_is_read_with_its_options() -> None:
         horizon=timedelta(hours=1),
         retention=timedelta(days=7),
         execution="settle",
+        serving=model.Serving("sorted set", "n", ("a",), timedelta(hours=1), (("a",), ("b", "c;d"))),
     )
 
 

@@ -49,6 +49,8 @@ def test_an_option_is_read(kind: str, name: str, text: str, value: object) -> No
         ("materialized view", "grace", "none"),
         ("materialized view", "late", "maybe"),
         ("materialized view", "emit", "now"),
+        ("materialized view", "layout", "list"),
+        ("materialized view", "index", "a;; b,"),
         ("materialized view", "store", " "),
     ],
 )
@@ -61,6 +63,22 @@ def test_the_options_of_each_kind_are_those_of_the_language() -> None:
     assert {kind: [option.name for option in options] for kind, options in OPTIONS.items()} == {
         "stream": ["key", "unique", "within", "idle", "max_ahead", *(option.name for option in INTAKE)],
         "table": ["idle", "max_ahead", *(option.name for option in INTAKE)],
-        "materialized view": ["grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"],
+        "materialized view": [
+            *("grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"),
+            *("layout", "score", "group", "ttl", "index"),
+        ],
         "view": [],
+        "outlet": [
+            "envelope",
+            "format",
+            "accumulation",
+            "start",
+            "key",
+            "brokers",
+            "cluster",
+            "per_request",
+            "attempts",
+            "timeout",
+            "headers",
+        ],
     }

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from headwater.log import open_storage
 from headwater.store import SeveralStores, Store
+from headwater.store.delta import DeltaStore
 from headwater.store.postgres import PostgresStore
 from headwater.store.redis import RedisStore
 from headwater.store.redis.rows import Layout
@@ -64,6 +66,16 @@ class TestRedis(StoreConformance):
         return lambda: opened.enter_context(
             closing(RedisStore(redis_server.url, prefix=prefix, layout=layout, changes_retention=DAY, now=wall))
         )
+
+
+class TestDelta(StoreConformance):
+    @pytest.fixture
+    def again(self, tmp_path: Path, wall: Wall, opened: ExitStack) -> Again:
+        def open_again() -> Store:
+            lake = DeltaStore("lake", lambda path: open_storage(str(tmp_path / path)), changes_retention=DAY, now=wall)
+            return opened.enter_context(closing(lake))
+
+        return open_again
 
 
 class TestSeveral(SqlStoreConformance):

@@ -19,11 +19,13 @@ from headwater.testing.conformance.targets import SPEND, batch
 BATCHES, ROWS = 40, 60
 
 
-@pytest.fixture(params=["sqlite", "postgres", "redis"])
+@pytest.fixture(params=["sqlite", "postgres", "redis", "delta"])
 def declared(request: pytest.FixtureRequest, tmp_path: Path) -> Declared:
     name = uuid.uuid4().hex
     if request.param == "sqlite":
         return Declared(name="main", url=f"sqlite:///{tmp_path}/views.db")
+    if request.param == "delta":
+        return Declared(name="main", url=f"delta://{tmp_path}/lake")
     url = request.getfixturevalue(f"{request.param}_server").url
     options = (("schema", f"history_{name}"),) if request.param == "postgres" else (("prefix", f"{name}:"),)
     return Declared(name="main", url=url, options=options)

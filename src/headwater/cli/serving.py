@@ -38,10 +38,13 @@ def run(
     ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on.")] = None,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for views that another run works on, or stop them.")
+    ] = True,
     project: Folder = HERE,
     json_: Annotated[bool, typer.Option("--json", help="Logs as JSON lines.")] = False,
 ) -> int:
-    """Keep views at the head of their topics and serve them, until Ctrl-C or SIGTERM. One that fails stops alone."""
+    """Keep views at the head, serve them and let outlets send, until Ctrl-C or SIGTERM. One that fails stops alone."""
     narrator = Narrator(as_records=json_)
     with hw.open(project) as opened, ended_by_signals() as stop:
         wanted = {"host": host, "port": port}
@@ -55,7 +58,9 @@ def run(
                 ended=narrator.ended,
                 failed=narrator.failed,
                 waits=narrator.waits,
+                sent=narrator.sent,
                 stop=stop,
+                wait=wait,
             )
             if server and any(found.error for found in done):
                 stop.wait()  # what is in the stores is served all the same

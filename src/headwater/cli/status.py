@@ -1,4 +1,4 @@
-"""What `headwater status` shows: the golden figures, topics first, then views."""
+"""What `headwater status` shows: the golden figures, topics first, then views and outlets."""
 
 from __future__ import annotations
 
@@ -6,17 +6,48 @@ from typing import Any
 
 from headwater.cli.output import console, show_rows
 from headwater.operate import Status
-from headwater.operate.status import TopicStatus, ViewStatus
+from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
 def show_status(status: Status) -> None:
-    """Topics and views as tables."""
+    """Topics, views and outlets as tables."""
     console.print(f"[bold]{status.project}[/] at {status.at:%Y-%m-%d %H:%M:%S} UTC")
     if status.topics:
         show_rows([_topic(topic) for topic in status.topics], list(_topic(status.topics[0])))
     if status.views:
         console.print()
         show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
+    if several := [_store(view, store) for view in status.views for store in view.stores if len(view.stores) > 1]:
+        console.print()
+        show_rows(several, list(several[0]))
+
+    if status.outlets:
+        console.print()
+        show_rows([_outlet(outlet) for outlet in status.outlets], list(_outlet(status.outlets[0])))
+
+
+def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:
+    return {
+        "view": view.view,
+        "store": store.store,
+        "lag": store.lag,
+        "watermark": store.watermark,
+        "error": store.error,
+    }
+
+
+def _outlet(outlet: OutletStatus) -> dict[str, Any]:
+    sent = outlet.sent
+    return {
+        "outlet": sent.outlet,
+        "view": sent.view,
+        "to": sent.to,
+        "state": sent.state,
+        "lag": outlet.lag,
+        "sent": sent.changes,
+        "dead": sent.dead,
+        "note": sent.note,
+    }
 
 
 def _topic(topic: TopicStatus) -> dict[str, Any]:

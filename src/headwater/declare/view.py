@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -36,6 +36,11 @@ class ViewOptions(TypedDict, total=False):
     horizon: Duration | None
     retention: Duration | None
     execution: model.ViewExecution | None
+    layout: model.Layout | None
+    score: str | None
+    group: Names
+    ttl: Duration | None
+    index: Sequence[Names]
     time: str | None
     materialized: bool
     comment: str | None
@@ -113,7 +118,21 @@ def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
     if given.get("execution") not in (None, "live", "settle", "batch"):
         hint = "It is 'live', 'settle' or 'batch'."
         raise OptionRefused(f"execution is {given['execution']!r}", hint=hint, origin=origin)
-    return given
+    return given | {"serving": _serving(options, origin)}
+
+
+def _serving(options: dict[str, Any], origin: Origin) -> model.Serving:
+    layout, ttl = options.get("layout"), options.get("ttl")
+    if layout not in (None, *model.LAYOUTS):
+        hint = f"It is one of {', '.join(model.LAYOUTS)}."
+        raise OptionRefused(f"layout is {layout!r}", hint=hint, origin=origin)
+    return model.Serving(
+        layout=layout,
+        score=options.get("score"),
+        group=read_names(options.get("group", ())),
+        ttl=None if ttl is None else read_duration("ttl", ttl, origin),
+        indexes=tuple(read_names(columns) for columns in options.get("index", ())),
+    )
 
 
 def _emit(emit: str | model.Emit, origin: Origin) -> model.Emit:

@@ -29,7 +29,6 @@ from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.once import winners
 from headwater.engine.over import ahead, ranked, values_of
 from headwater.engine.panes import Needed, admitting, panes_of, windows_of
-from headwater.engine.recent import Recent
 from headwater.engine.stamp import (
     CARRIED,
     COMMIT,
@@ -101,8 +100,7 @@ class Lowering:
     operator that Spark has in batch, and a `FINAL` for every row; `horizon` is how far away a row is seen where nothing
     else bounds it. `tally` counts rows where it is given. Rows that come too late are gathered in `late`, as queries
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
-    Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes. If
-    `recent` rows are told from those that a slice looks back on, window functions are given the rows of their keys.
+    Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes.
 
     Where a scan gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
 
@@ -122,7 +120,6 @@ class Lowering:
     retention: timedelta | None = None
     settled_at: datetime | None = None
     needed: Needed | None = None
-    recent: Recent | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
 
@@ -331,12 +328,12 @@ class Lowering:
         return Side(rows.frame, windowed=time is None)
 
     def _over(self, stage: Over) -> Rows:
-        frame, wait = self.entered(stage.input).frame, ahead(stage, self.horizon)
+        frame = self._entered(stage.input).frame
         found = values_of(stage, self.horizon)
-        frame = frame if self.recent is None else self.recent.among(frame, stage, wait)
         for columns in (found.first, found.values):
             frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
-        return Rows(frame.select(*_columns(stage), POSITION, later(F.col(MARK), wait).alias(FINAL)))
+        final = later(F.col(MARK), ahead(stage, self.horizon))
+        return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
         """The first rows of each partition."""
@@ -353,7 +350,7 @@ class Lowering:
         inputs = [
             Input(
                 _name_of(branch),
-                apart.entered(branch).frame.select(*_columns(branch)),
+                apart._entered(branch).frame.select(*_columns(branch)),
                 partial(apart._windowed, branch),
             )
             for branch in stage.branches
@@ -364,7 +361,7 @@ class Lowering:
         position = F.struct(*(F.col(f"`{found.name}`") for found in stage.columns if _is_ordered(found)))
         frame = frame.select("*", position.alias(POSITION), final.alias(FINAL), F.lit(True).alias(KEEP))
         for branch, found in zip(stage.branches, inputs, strict=True):
-            counted = self.entered(branch) if found.window is None else self._through(branch, found.window)
+            counted = self._entered(branch) if found.window is None else self._through(branch, found.window)
             if self.tally is not None:
                 frame = frame.unionByName(_nothing_of(counted.frame, frame))
         return Rows(frame)
@@ -380,7 +377,7 @@ class Lowering:
         assign = Assign((*branch.columns, *bounds), branch, window, time.name)
         return self._enter(self._assign(assign), assign, F.col(END))
 
-    def entered(self, below: Stage) -> Rows:
+    def _entered(self, below: Stage) -> Rows:
         """The rows of a stage by their own time, or by that of the window or the group that they are in."""
         rows = self.lower(below)
         known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)

@@ -98,16 +98,21 @@ _SIDES = ("minValues", "maxValues")
 
 def write_file(storage: Storage, rows: pa.Table, topic: Topic) -> DataFile:
     """Write rows (every column of `columns_of`, in log order) as one file, durably; it is not yet part of the log."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows, sink, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, **_encodings(rows.schema)
-    )
-    data = sink.getvalue()
+    data = as_parquet(rows)
     path = f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
     storage.write(path, data)
     ranges = {name: pc.min_max(rows[name]).as_py() for name in measured_columns(topic)}
     least = {name: found["min"] for name, found in ranges.items()}
     return DataFile(path, data.size, rows.num_rows, least, {name: found["max"] for name, found in ranges.items()})
+
+
+def as_parquet(rows: pa.Table) -> pa.Buffer:
+    """Rows as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows, sink, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, **_encodings(rows.schema)
+    )
+    return sink.getvalue()
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from headwater.errors import Origin
 from headwater.model.column import Column
 from headwater.model.lateness import LatePolicy
+from headwater.model.serving import Serving
 
 
 class Emit(Enum):
@@ -76,6 +77,7 @@ class View:
     horizon: timedelta | None = None
     retention: timedelta | None = None
     execution: ViewExecution | None = None
+    serving: Serving = field(default_factory=Serving)
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

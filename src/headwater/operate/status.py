@@ -14,6 +14,7 @@ from headwater.log.journal import instant
 from headwater.log.read import count_rows
 from headwater.operate.figures import Figures
 from headwater.operate.ledger import Ledger
+from headwater.operate.outlet import Sent
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,26 @@ class TopicStatus:
 
 
 @dataclass(frozen=True)
+class StoreStatus:
+    """Where one of a view's stores is: the commits that it has of the served version, and how many it is behind.
+
+    A store that follows and can't be asked has no commits, and `error` says why.
+    """
+
+    store: str
+    commits: Mapping[str, int]
+    watermark: datetime | None
+    lag: int
+    error: str | None = None
+
+
+@dataclass(frozen=True)
 class ViewStatus:
     """A view: where its store is, how far behind the log that is, its ledger, and the figures of its run, if it runs.
 
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
-    runs in this process, else `at rest`; `empty` if it has no rows to serve yet.
+    runs in this process, else `at rest`; `empty` if it has no rows to serve yet. `stores` are all that it is kept in,
+    the one that leads first: what is told of the view is told of that one.
     """
 
     view: str
@@ -64,11 +80,33 @@ class ViewStatus:
     watermark: datetime | None
     ledger: Ledger | None
     figures: Figures | None = None
+    stores: tuple[StoreStatus, ...] = ()
 
     @property
     def lag(self) -> int:
         """How many commits of its topics are not in its store."""
-        return sum(max(0, head - self.commits.get(name, 0)) for name, head in self.heads.items())
+        return lag_of(self.commits, self.heads)
+
+
+def lag_of(commits: Mapping[str, int], heads: Mapping[str, int]) -> int:
+    """How many commits are missing up to the heads.
+
+    >>> lag_of({"sales": 3}, {"sales": 5, "visits": 1})
+    3
+    """
+    return sum(max(0, head - commits.get(name, 0)) for name, head in heads.items())
+
+
+@dataclass(frozen=True)
+class OutletStatus:
+    """An outlet: what it has sent, and how many batches of its view it has not."""
+
+    sent: Sent
+    lag: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same with stable field names."""
+        return self.sent.as_dict() | {"lag": self.lag}
 
 
 @dataclass(frozen=True)
@@ -79,6 +117,7 @@ class Status:
     at: datetime
     topics: tuple[TopicStatus, ...]
     views: tuple[ViewStatus, ...]
+    outlets: tuple[OutletStatus, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -87,11 +126,13 @@ class Status:
             "at": self.at,
             "topics": [asdict(topic) for topic in self.topics],
             "views": [self._view(view) for view in self.views],
+            "outlets": [outlet.as_dict() for outlet in self.outlets],
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:
         found = {name: getattr(view, name) for name in _NAMES}
         found |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
+        found |= {"stores": [asdict(store) for store in view.stores]}
         figures = view.figures.as_dict(self.at) if view.figures else {}
         found |= {name: figures.get(name) for name in _FIGURES}
         if view.ledger is None:

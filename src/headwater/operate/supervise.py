@@ -2,21 +2,23 @@
 
 A *run* brings one view to the head of its topics, and ends there or follows them. A failure where another attempt can
 help (a locked database, a lost task, a storage that didn't answer) is met with *patience*: the run goes on from its
-checkpoint after a while, and every batch that was applied stays applied once. A run that follows is patient without
-end: it begins anew after the longest wait. A checkpoint that Spark can't read is given up for a new version, once in a
-run. Any other failure stops the view, and the others go on.
+checkpoint after a while, and every batch that was applied stays applied once. A run that follows begins anew after the
+longest wait, without end unless one is stated. A checkpoint that Spark can't read is given up for a new version, once
+in a run. Any other failure stops the view, and the others go on.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewFailed, ViewInterrupted
+from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewBusy, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
@@ -35,12 +37,14 @@ KEPT = "Its rows are as they were after the last batch that succeeded."
 class Patience:
     """How often a step is attempted, and how long is waited before it is attempted again.
 
-    The wait doubles from `backoff` up to `longest_backoff`. A batch that reads on starts the count afresh.
+    The wait doubles from `backoff` up to `longest_backoff`. A batch that reads on starts the count afresh. A run that
+    follows ends once nothing but failures came for `give_up_after`.
     """
 
     attempts: int = 5
     backoff: timedelta = timedelta(milliseconds=500)
     longest_backoff: timedelta = timedelta(seconds=30)
+    give_up_after: timedelta | None = None
 
     def wait(self, failures: int, chance: float) -> timedelta:
         """How long to wait after so many failures; `chance`, in [0, 1], spreads those who failed together.
@@ -82,7 +86,10 @@ class Reading:
 
 @dataclass
 class Run:
-    """One view on its way to the head of its topics; with a `watch` it follows them from there."""
+    """One view on its way to the head of its topics; with a `watch` it follows them from there.
+
+    One that follows waits for another run that works on the view, unless it is not to.
+    """
 
     planned: PlannedView
     store: Store
@@ -96,16 +103,24 @@ class Run:
     chance: Callable[[], float]
     derived: TopicLog | None = None
     watch: Watch | None = None
+    waits: bool = True
+    columns: KeptColumns = field(default_factory=KeptColumns)
     commits: int = 0
     rows: int = 0
 
     def keep_up(self) -> CaughtUp:
-        """Follow the topics until the halt is wanted, or the view fails for good."""
+        """Follow the topics until the halt is wanted, the view fails for good, or patience is at its end."""
+        reached, since = self.commits, time.monotonic()
         while True:
             done = self.catch_up()
             if self.halt.is_wanted or done.error is None:
                 return replace(done, error=None)
-            if not done.error.transient:
+            if self.commits > reached:
+                reached, since = self.commits, time.monotonic()
+            if not done.error.transient or (isinstance(done.error, ViewBusy) and not self.waits):
+                return done
+            failed_for, most = timedelta(seconds=time.monotonic() - since), self.patience.give_up_after
+            if most is not None and failed_for >= most and not isinstance(done.error, ViewBusy):
                 return done
             self._rest(done.error, self.patience.longest_backoff)
 
@@ -150,7 +165,10 @@ class Run:
 
     def _work(self, chosen: Chosen) -> None:
         planned = self.planned
-        target = Target(planned.name, chosen.number, planned.columns, planned.identity, planned.emit)
+        view = planned.view
+        target = Target(
+            view.name, chosen.number, planned.columns, planned.identity, planned.emit, view.serving, view.comment
+        )
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.store.open(target, self.planned.fingerprint))
         self.versions.begin(chosen.number)
@@ -245,13 +263,16 @@ class Run:
     def _settle(
         self, target: Target, folder: Path, deliver: Callable[[Changes], None], derived: Derived | None
     ) -> None:
-        from headwater.engine.settle import Settled, SettleView
+        from headwater.engine.settle import SettleView
+        from headwater.engine.slice import Settled
 
         position = self.store.position(target.view, target.version)
         if derived is not None and position is not None:  # the process may have died before this was done
             derived.publish(position.watermark)
         begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
-        view = SettleView(self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted)
+        view = SettleView(
+            self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted, self.columns
+        )
         if self.watch is None:
             view.catch_up(self.spark, self.options, begin)
         else:

@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +14,25 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.engine.failure import failures_of
-from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore
+from headwater.errors import ArgumentRefused, HeadwaterError, NotSupportedYet, UnknownStore
 from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
 from headwater.log.watch import Watch
 from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.ledger import Ledger, ledger_of
-from headwater.operate.status import ViewStatus
+from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
-from headwater.plan import Plan, PlannedView
+from headwater.outlets import Feed
+from headwater.outlets.discard import totals_apart
+from headwater.plan import Plan, PlannedOutlet, PlannedView
+from headwater.plan.additive import not_additive
 from headwater.plan.approximate import tolerances
+from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
 from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
 
@@ -76,6 +81,7 @@ class Views:
         self._stores: dict[str, Store] = {}
         self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
+        self._columns = KeptColumns()
 
     def catch_up(
         self,
@@ -109,10 +115,13 @@ class Views:
         options: Mapping[str, str] | None = None,
         report: Report = _silent,
         ended: Callable[[CaughtUp], object] = lambda _: None,
+        *,
+        wait: bool = True,
     ) -> list[CaughtUp]:
         """Keep views at the head of their topics until `stop` is called; all at a time, each in a query of its own.
 
-        `ended` is told of each view that ends, from several threads: one that failed for good ends alone.
+        `ended` is told of each view that ends, from several threads: one that failed for good ends alone. A view that
+        another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         if any(_unsupported(planned) is None for planned in kept):
@@ -125,7 +134,8 @@ class Views:
                 self._derived_log_of(planned).create()
         try:
             with Watch(logs) as watch:
-                tasks = [_told(self._task(planned, options or {}, report, halt, watch), ended) for planned in kept]
+                runs = [self._task(planned, options or {}, report, halt, watch, waits=wait) for planned in kept]
+                tasks = [_told(run, ended) for run in runs]
                 return side_by_side(tasks, max(1, len(tasks)), halt)
         finally:
             self._halts.discard(halt)
@@ -168,17 +178,37 @@ class Views:
         with failures_of(name):
             return self._batch(self._plan.view(name), after, upto).rows(self._spark)
 
-    def changes(self, name: str, version: int | None = None, since: int | None = None) -> Iterator[pa.Table]:
+    def changes(
+        self,
+        name: str,
+        version: int | None = None,
+        since: int | None = None,
+        accumulation: model.Accumulation = "accumulate",
+    ) -> Iterator[pa.Table]:
         """What the batches of a version after `since` changed, by default of the served one: a table for each batch.
 
         Its columns are those of `changes_schema`, and `timing`, which says whether a change was early, on time or late.
+        With `discard`, `after` is how the totals of a row differ from before.
         """
         from headwater.engine.timing import with_timing
 
         planned = self._plan.view(name)
+        if accumulation == "discard":
+            _check_totals(planned)
         number = self._versions(planned).promoted().target.version if version is None else version
         for found in self._store_of(planned).changes(planned.name, number, since):
-            yield with_timing(planned, found)
+            marked = with_timing(planned, found)
+            yield totals_apart(marked, planned.identity) if accumulation == "discard" else marked
+
+    def feed(self, planned: PlannedOutlet) -> Feed:
+        """What an outlet sends: the changes of its view, with their timing."""
+        from headwater.engine.timing import with_timing
+
+        view, outlet = planned.view, planned.outlet
+        mark = partial(with_timing, view)
+        keyed, discards = outlet.envelope == "upsert", outlet.accumulation == "discard" and not is_only_added_to(view)
+        differ = partial(totals_apart, key=view.identity) if discards else None
+        return Feed(outlet.name, view.name, self._store_of(view), view.fingerprint, mark, outlet.start, keyed, differ)
 
     def ledger(self, name: str) -> Ledger:
         """What became of every row that the served version of a view has read."""
@@ -212,6 +242,7 @@ class Views:
         version = self.served(planned.name)
         position = version.position if version else None
         ledger = self.ledger(planned.name) if version else None
+        heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
             figures.state if figures else "at rest" if version else "empty",
@@ -220,11 +251,25 @@ class Views:
             planned.view.store or DEFAULT_STORE,
             version.target.version if version else None,
             dict(position.commits) if position else {},
-            {name: max(log.head, 0) for name, log in self._logs(planned).items()},
+            heads,
             position.watermark if position else None,
             replace(ledger, dead=sum(dead.get(name, 0) for name in ledger.commits)) if ledger else None,
             figures,
+            tuple(self._store_status(planned, name, version, heads) for name in planned.view.stores or [DEFAULT_STORE]),
         )
+
+    def _store_status(
+        self, planned: PlannedView, store: str, version: Version | None, heads: Mapping[str, int]
+    ) -> StoreStatus:
+        """Where a store is with the served version; the one that leads has told it already."""
+        position, error = version.position if version else None, None
+        if version and store != (planned.view.stores or [store])[0]:
+            try:
+                position = self._store(store).position(planned.name, version.target.version)
+            except HeadwaterError as failure:
+                position, error = None, failure.summary
+        commits = dict(position.commits) if position else {}
+        return StoreStatus(store, commits, position.watermark if position else None, lag_of(commits, heads), error)
 
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""
@@ -259,6 +304,8 @@ class Views:
         report: Report,
         halt: Halt,
         watch: Watch | None = None,
+        *,
+        waits: bool = True,
     ) -> Callable[[], CaughtUp]:
         if refused := _unsupported(planned):
             return lambda: CaughtUp(planned.name, 0, error=refused)
@@ -270,7 +317,7 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch)
+            found = Run(planned, store, versions, logs, *settings, derived, watch, waits, self._columns)
             return found.catch_up() if watch is None else found.keep_up()
 
         return run
@@ -366,6 +413,17 @@ def _told(task: Callable[[], CaughtUp], ended: Callable[[CaughtUp], object]) -> 
         return done
 
     return run
+
+
+def _check_totals(planned: PlannedView) -> None:
+    column = not_additive(planned) if planned.identity else next(iter(planned.columns)).name
+    if column is not None:
+        raise ArgumentRefused(
+            f'the totals of view "{planned.name}" have no differences',
+            detail=f'Column "{column}" doesn\'t add up: counts and sums of integers and decimals do, under a key.',
+            hint="Ask for accumulation = 'accumulate'.",
+            view=planned.name,
+        )
 
 
 def _commits(planned: PlannedView, version: Version) -> dict[str, int]:

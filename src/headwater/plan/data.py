@@ -17,7 +17,7 @@ from headwater.plan.stages import Ancestor, Stage
 
 
 def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -> str:
-    """A hash of everything that decides which rows a view has and which state it keeps.
+    """A hash of everything that decides which rows a view has, which state it keeps and how its rows are shown.
 
     Formatting, comments, names of inputs within the query, the order of declarations and the store don't enter it.
     """
@@ -29,6 +29,8 @@ def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -
     }
     if view.every is not None:
         kept["every"] = _data(view.every)
+    if view.serving.layout is not None:
+        kept["layout"] = _data((view.serving.layout, view.serving.score, view.serving.group))
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -7,21 +7,23 @@ reading; what is wrong in meaning (an unknown option, a key that isn't there) is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
 from headwater import model
 from headwater.errors import DuplicateName, EmitRefused, Finding, Origin, SyntaxRefused
 from headwater.sql.dialect import Headwater
-from headwater.sql.nodes import CreateFunction, CreateTopic, CreateView
-from headwater.sql.options import read_options
+from headwater.sql.nodes import CreateFunction, CreateOutlet, CreateTopic, CreateView
+from headwater.sql.options import SERVING, read_options
+from headwater.sql.outlets import read_outlet
 from headwater.sql.reading import Reading, syntax_refused
 from headwater.sql.refusal import Refusal, Unparsed
 from headwater.sql.source import Source, statements, tokenize
 from headwater.sql.spelling import spell
 from headwater.sql.topics import read_topic
 
-_STATEMENT_HINT = "A declaration starts with CREATE STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW or FUNCTION."
+_STATEMENT_HINT = "A declaration starts with CREATE STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW, FUNCTION or OUTLET."
 _EMITS = {"CHANGES": model.Emit.CHANGES, "FINAL": model.Emit.FINAL, "ON WINDOW CLOSE": model.Emit.FINAL}
 
 
@@ -97,6 +99,8 @@ def _declared(reading: Reading, tree: exp.Expr | None) -> model.Declaration | No
             return _view(reading, tree)
         case CreateFunction():
             return _function(reading, tree)
+        case CreateOutlet():
+            return read_outlet(reading, tree)
         case _:
             return None
 
@@ -112,10 +116,17 @@ def _view(reading: Reading, tree: CreateView) -> model.View:
         query=model.SqlQuery(spell(tree.expression), reading.source.text[start:end], reading.source.at(start)),
         materialized=bool(tree.args.get("materialized")),
         emit=emit,
+        serving=_serving(values),
         comment=reading.comment(tree),
         origin=reading.origin(tree),
         **values,
     )
+
+
+def _serving(values: dict[str, Any]) -> model.Serving:
+    """What the options say about the layout in stores; they are taken out."""
+    given = {option.name: values.pop(option.name) for option in SERVING if option.name in values}
+    return model.Serving(indexes=given.pop("index", ()), **given)
 
 
 def _emit(reading: Reading, tree: CreateView, option: model.Emit | None) -> model.Emit | None:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.errors import DeclarationError, OptionRefused, UnknownOption
-from headwater.model import CONTENT, Emit, parse_duration
+from headwater.model import CONTENT, LAYOUTS, Emit, parse_duration
 from headwater.sql.nodes import Option
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
@@ -94,11 +94,28 @@ def read_store(text: str) -> str:
     return ", ".join(names)
 
 
+def read_indexes(text: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of names, with semicolons between them.
+
+    >>> read_indexes("card_id; spent, `a;b`")
+    (('card_id',), ('spent', 'a;b'))
+    """
+    lists = re.findall(r"(?:`(?:[^`]|``)*`|[^;`])+", text)
+    return tuple(read_names(found) for found in lists) or (read_names(text),)
+
+
 def read_name(text: str) -> str:
     """A name that is not empty."""
     if not text.strip():
         raise ValueError("the name is empty")
     return text.strip()
+
+
+def read_count(text: str) -> int:
+    """A whole number from 1."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number from 1")
+    return int(text)
 
 
 def read_topics(text: str) -> str:
@@ -241,6 +258,21 @@ INTAKE = (
 )
 """The options that say where a topic's events are fetched from."""
 
+SERVING = (
+    OptionKind(
+        "layout",
+        "'json', 'hash', 'sorted set' or 'stream'",
+        _one_of(*LAYOUTS),
+        "how Redis shows the rows, beside their JSON",
+        "that of the store",
+    ),
+    OptionKind("score", "column", read_name, "what the rows of a sorted set are ordered by"),
+    OptionKind("group", "columns", read_names, "the part of the key that says which sorted set a row is in"),
+    OptionKind("ttl", "duration", read_duration, "how long Redis shows a hash or a sorted set after its last change"),
+    OptionKind("index", "columns; columns; …", read_indexes, "what a database is to find rows by"),
+)
+"""The options that say how a view is laid out in its stores."""
+
 OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
     "stream": (
         OptionKind("key", "columns", read_names, "whom an event is about"),
@@ -302,8 +334,44 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
             "as the planner chooses",
         ),
+        *SERVING,
     ),
     "view": (),
+    "outlet": (
+        OptionKind(
+            "envelope",
+            "'change', 'row', 'upsert' or 'debezium'",
+            _one_of("change", "row", "upsert", "debezium"),
+            "what is sent of a change",
+            "'change'",
+        ),
+        OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+        OptionKind(
+            "accumulation",
+            "'accumulate' or 'discard'",
+            _one_of("accumulate", "discard"),
+            "send new totals, or how they differ from what was sent before",
+            "'accumulate'",
+        ),
+        OptionKind(
+            "start",
+            "'earliest' or 'latest'",
+            _one_of("earliest", "latest"),
+            "what the first run begins with: all that the view has, or what changes from then on",
+            "'earliest'",
+        ),
+        OptionKind("key", "columns", read_names, "what a message is keyed by", "what tells the rows of the view apart"),
+        OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
+        OptionKind(
+            "cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"
+        ),
+        OptionKind(
+            "per_request", "number", read_count, "how many changes share a request; more than 1 as an array", "1"
+        ),
+        OptionKind("attempts", "number", read_count, "how often a request is sent that is answered 'not now'", "10"),
+        OptionKind("timeout", "duration", read_duration, "how long the answer to a request may take", "'10 seconds'"),
+        OptionKind("headers", "name", read_name, "the section of headwater.toml with headers for the requests"),
+    ),
 }
 """The options of each kind of declaration."""
 

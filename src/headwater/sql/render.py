@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from headwater import model
 from headwater.errors import ArgumentRefused
 from headwater.sql.interval import spell_interval
+from headwater.sql.options import OPTIONS
 from headwater.sql.query import parse_query
 from headwater.sql.spelling import spell, spell_name, spell_text
 from headwater.sql.types import sqlglot_type
@@ -34,6 +35,8 @@ def render(declaration: model.Declaration) -> str:
             return _view(declaration)
         case model.Function():
             return _function(declaration)
+        case model.Outlet():
+            return _outlet(declaration)
         case _:
             return _topic(declaration)
 
@@ -133,7 +136,39 @@ def _view_options(view: model.View) -> dict[str, str]:
     options = {name: model.spell_duration(length) for name, length in durations.items() if length is not None}
     options["late"] = "" if view.late == "keep" else view.late
     options["emit"] = view.emit.value if view.emit else ""
-    return options | {"store": view.store or "", "key": _listed(view.key), "execution": view.execution or ""}
+    options |= {"store": view.store or "", "key": _listed(view.key), "execution": view.execution or ""}
+    return options | _serving_options(view.serving)
+
+
+def _serving_options(serving: model.Serving) -> dict[str, str]:
+    return {
+        "layout": serving.layout or "",
+        "score": serving.score or "",
+        "group": _listed(serving.group),
+        "ttl": "" if serving.ttl is None else model.spell_duration(serving.ttl),
+        "index": "; ".join(map(_listed, serving.indexes)),
+    }
+
+
+def _outlet(outlet: model.Outlet) -> str:
+    head = f"CREATE OUTLET {spell_name(outlet.name)} FROM {spell_name(outlet.view)} TO {spell_text(outlet.to)}"
+    return f"{head}{_comment(outlet.comment)}{_with(_outlet_options(outlet))}"
+
+
+def _outlet_options(outlet: model.Outlet) -> dict[str, str]:
+    """Those that differ from their defaults, as WITH takes them."""
+    options = {}
+    for option in OPTIONS["outlet"]:
+        value = getattr(outlet, option.name)
+        if value != getattr(model.Outlet, option.name):
+            options[option.name] = _option(value)
+    return options
+
+
+def _option(value: object) -> str:
+    if isinstance(value, timedelta):
+        return model.spell_duration(value)
+    return _listed(value) if isinstance(value, tuple) else str(value)
 
 
 def _function(function: model.Function) -> str:

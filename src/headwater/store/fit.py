@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import InternalError
-from headwater.model import Column, schema_of
-from headwater.store.protocol import Target
+from headwater.model import INSTANT, Column, schema_of
+from headwater.store.protocol import Batch, Span, Target
+from headwater.store.refusals import batch_refused
 
 
 def fitted(target: Target, table: pa.Table, columns: Sequence[Column]) -> pa.Table:
@@ -27,6 +28,23 @@ def fitted(target: Target, table: pa.Table, columns: Sequence[Column]) -> pa.Tab
         for found, field in zip(columns_found, schema, strict=True)
     ]
     return pa.table(cast, names=schema.names)
+
+
+def without_nulls(target: Target, batch: Batch, upserts: pa.Table) -> pa.Table:
+    """The batch's upserts; `BatchRefused` if one has no value where the target needs one."""
+    for column in target.columns:
+        if not column.nullable and upserts[column.name].null_count:
+            raise batch_refused(target, batch, f'A row has no value for column "{column.name}", which needs one.')
+    return upserts
+
+
+def within(rows: pa.Table, span: Span) -> pa.Table:
+    """The rows of a span."""
+    column = rows[span.column]
+    chosen = pc.less_equal(column, pa.scalar(span.upto, INSTANT))
+    if span.after is not None:
+        chosen = pc.and_(chosen, pc.greater(column, pa.scalar(span.after, INSTANT)))
+    return rows.filter(chosen)
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:

@@ -10,6 +10,9 @@ from headwater.errors import SettingsRefused
 from headwater.model import Store as Declared
 from headwater.model import parse_duration
 
+CHANGES_RETENTION = timedelta(days=7)
+"""How long a store keeps changes, unless an option says otherwise."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -22,9 +25,10 @@ class Options:
     def __post_init__(self) -> None:
         for name, _ in self.declared.options:
             if name not in self.known:
+                *most, last = self.known
                 raise SettingsRefused(
                     f'store "{self.declared.name}" has an unknown option "{name}"',
-                    detail=f"{self.kind} takes {', '.join(self.known[:-1])} and {self.known[-1]}.",
+                    detail=f"{self.kind} takes {', '.join(most)}{' and ' if most else ''}{last}.",
                     store=self.declared.name,
                 )
 

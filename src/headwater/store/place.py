@@ -12,9 +12,9 @@ from pathlib import Path
 
 from headwater.errors import HeadwaterError, SettingsRefused
 from headwater.model import Store as Declared
-from headwater.store.options import Options
+from headwater.store.options import CHANGES_RETENTION, Options
 from headwater.store.protocol import Store
-from headwater.store.sqlite import BUSY_TIMEOUT, CHANGES_RETENTION, SqliteStore
+from headwater.store.sqlite import BUSY_TIMEOUT, SqliteStore
 
 OpenStore = Callable[[Declared, Path], Store]
 """How a project comes to its stores: `open_store`, or something that does more."""
@@ -63,12 +63,22 @@ def _redis(declared: Declared, _: Path) -> Store:
     return open_declared(declared)
 
 
+def _delta(declared: Declared, folder: Path) -> Store:
+    """`delta://lake`, or `delta+s3://bucket/lake`."""
+    from headwater.store.delta.declared import open_declared
+
+    if not declared.url.partition("://")[2]:
+        raise _unknown(declared, _KINDS)
+    return open_declared(declared, folder)
+
+
 _KINDS: Mapping[str, OpenStore] = {
     "sqlite": _sqlite,
     "postgresql": _postgres,
     "postgres": _postgres,
     "redis": _redis,
     "rediss": _redis,
+    **{f"delta{kind}": _delta for kind in ("", "+s3", "+gs", "+az", "+abfss")},
 }
 
 

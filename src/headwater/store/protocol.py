@@ -21,7 +21,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from headwater.model import INSTANT, Column, Emit, schema_of
+from headwater.model import INSTANT, Column, Emit, Serving, schema_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Target:
     """A version of a view: what it is called, its columns, what tells its rows apart, and when they are written.
 
     A `key` may hold NULLs; two NULLs are the same key, as in GROUP BY. An empty key means rows that are only added.
+    `serving` is what the view says to stores about the layout of its rows; a store takes what it knows of it.
     """
 
     view: str
@@ -36,6 +37,8 @@ class Target:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     emit: Emit
+    serving: Serving = field(default_factory=Serving, compare=False)
+    comment: str | None = field(default=None, compare=False)
 
     @property
     def schema(self) -> pa.Schema:

@@ -24,7 +24,7 @@ from headwater.errors import (
     StoreDenied,
     StoreUnavailable,
 )
-from headwater.model import Column, Store
+from headwater.model import Column, Serving, Store
 from headwater.store import open_store as open_declared
 from headwater.store.postgres import PostgresStore
 from headwater.testing.conformance.targets import SPEND, batch, position, rows_of, version
@@ -152,7 +152,7 @@ def test_a_run_that_was_stopped_in_the_middle_of_a_transaction_is_ended_by_the_s
     store = open_store(silence_timeout=SHORT)
     epoch = store.open(SPEND, "plan")
     with pytest.raises(StoreUnavailable), store._database.writing() as connection:
-        store._check_epoch(connection, SPEND, epoch)  # here a process is stopped, and says nothing more
+        store._books.check_epoch(connection, SPEND, epoch)  # here a process is stopped, and says nothing more
         assert open_store().open(SPEND, "plan") == epoch + 1, "it waited until the server had ended the other"
         connection.execute("SELECT 1")
 
@@ -315,3 +315,23 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     with pytest.raises(SettingsRefused, match='store "main" needs the package psycopg') as missing:
         open_declared(Store(name="main", url="postgresql://here/db"), tmp_path)
     assert "headwater[postgres]" in str(missing.value)
+
+
+def test_indexes_and_comments_come_from_the_declaration(store: PostgresStore, admin: psycopg.Connection) -> None:
+    columns = (replace(SPEND.columns[0], comment="whose"), *SPEND.columns[1:])
+    stated = replace(
+        SPEND, columns=columns, comment="Per minute.", serving=Serving(indexes=(("minute",), ("spent", "card")))
+    )
+    for _ in range(2):
+        store.open(stated, "plan")
+    store.promote("spend", 1)
+    found = admin.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'spend__v1' ORDER BY indexname").fetchall()
+    assert [text.partition("USING ")[2] for (text,) in found][:2] == ["btree (minute)", "btree (spent, card)"]
+    for name in ("spend", "spend__v1"):
+        told = admin.execute(
+            "SELECT obj_description(to_regclass(%s)), col_description(to_regclass(%s), 1)", (name, name)
+        ).fetchone()
+        assert told == ("Per minute.", "whose")
+    store.open(replace(stated, comment=None), "plan")
+    store.promote("spend", 1)
+    assert admin.execute("SELECT obj_description(to_regclass('spend'))").fetchone() == (None,)

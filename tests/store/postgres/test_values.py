@@ -16,6 +16,7 @@ from headwater.errors import BatchRefused
 from headwater.model import INSTANT, Column, Emit, Variant
 from headwater.store import Batch, Target
 from headwater.store.postgres import PostgresStore
+from headwater.store.postgres.arrays import can_be_array
 from headwater.store.postgres.values import codec_of
 from headwater.testing.conformance.targets import position
 from tests.servers.postgres import PostgresServer
@@ -43,7 +44,8 @@ def can_be_held(value: Any, kind: pa.DataType, inside: bool = False) -> bool:
         fields = list(kind.storage_type if isinstance(kind, Variant) else kind)
         return all(can_be_held(value[field.name], field.type, True) for field in fields)
     if pa.types.is_list(kind):
-        return all(can_be_held(item, kind.value_type, True) for item in value)
+        within = inside or not can_be_array(kind)
+        return all(can_be_held(item, kind.value_type, within) for item in value)
     if pa.types.is_map(kind):
         return all(
             can_be_held(key, kind.key_type, True) and can_be_held(item, kind.item_type, True) for key, item in value
@@ -120,11 +122,11 @@ def test_a_client_finds_values_of_postgresqls_own_types(store: PostgresStore, po
     target = target_of(*kinds)
     applied(store, target, [pa.array(values, kind) for values, kind in zip(rows, kinds, strict=True)])
     found = store.query(
-        f"SELECT pg_typeof(c0)::text AS t0, pg_typeof(c1)::text AS t1, c2 -> 'a' AS a, c3 ->> 0 AS x, c0 * 2 AS twice, "
-        f"c4 + 1 AS more, c1 + interval '1 day' AS next FROM v__v{target.version}"
+        f"SELECT pg_typeof(c0)::text AS t0, pg_typeof(c1)::text AS t1, c2 -> 'a' AS a, c3[1] AS x, c0 * 2 AS twice, "
+        f"cardinality(c3) AS size, c4 + 1 AS more, c1 + interval '1 day' AS next FROM v__v{target.version}"
     ).to_pylist()
     assert found[0]["t0"] == "numeric" and found[0]["t1"] == "timestamp with time zone"
-    assert (found[0]["a"], found[0]["x"]) == ("1", "x")
+    assert (found[0]["a"], found[0]["x"], found[0]["size"]) == ("1", "x", 2)
     assert found[0]["twice"] == Decimal("24691357802469135781.00")
     assert found[0]["more"] == 2.5
     assert found[0]["next"].isoformat() == "1970-01-02T00:00:00+00:00"
@@ -153,4 +155,25 @@ def test_what_cannot_be_held_is_refused_and_nothing_is_written(
 def test_a_map_keeps_its_order_and_everything_else_can_be_compared() -> None:
     assert codec_of(pa.map_(pa.string(), pa.int32())).declared == "json"
     assert codec_of(pa.list_(pa.map_(pa.string(), pa.int32()))).declared == "json"
-    assert codec_of(pa.list_(pa.float64())).declared == "jsonb"
+    assert codec_of(pa.list_(pa.list_(pa.float64()))).declared == "jsonb"
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "declared"),
+    [
+        (pa.string(), ["", "NULL", None, 'a "b"', "\\", "{a,b}", " x ", "a,b", "line\nline"], "text[]"),
+        (pa.float64(), [-0.0, float("inf"), 1e-300, None], "double precision[]"),
+        (pa.decimal128(22, 2), [Decimal("12345678901234567890.50"), None], "numeric(22,2)[]"),
+        (INSTANT, [0, 1_767_225_600_000_001, None], "timestamp with time zone[]"),
+        (pa.binary(), [b"", b"\x00\xff", None], "bytea[]"),
+        (pa.bool_(), [True, False, None], "boolean[]"),
+    ],
+)
+def test_an_array_of_plain_values_is_an_array_there(
+    store: PostgresStore, kind: pa.DataType, values: list[Any], declared: str
+) -> None:
+    column = pa.array([values, None, [], [None]], pa.list_(kind))
+    target = target_of(column.type)
+    assert codec_of(column.type).declared == declared
+    applied(store, target, [column])
+    assert identical(store.read("v", target.version).column(0).combine_chunks(), column)

@@ -30,7 +30,7 @@ from headwater.errors import (
     StoreUnavailable,
     VersionRefused,
 )
-from headwater.model import Column, Emit, Store
+from headwater.model import Column, Emit, Serving, Store
 from headwater.store import Batch, Target, open_store
 from headwater.store.redis import RedisStore
 from headwater.store.redis.rows import Layout
@@ -299,3 +299,22 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     with pytest.raises(SettingsRefused, match='store "live" needs the package redis') as missing:
         open_store(Store(name="live", url="redis://here"), tmp_path)
     assert "headwater[redis]" in str(missing.value)
+
+
+def test_a_view_has_the_layout_that_it_states_and_expires_as_it_states(
+    open_redis: Open, client: Any, prefix: str
+) -> None:
+    store = open_redis(layout=Layout("stream"))
+    stated = Serving("sorted set", "spent", ("minute",), timedelta(milliseconds=1500))
+    top, plain = replace(SPEND, view="top", serving=stated), replace(SPEND, view="plain")
+    for target in (top, plain):
+        store.apply(target, store.open(target, "plan"), batch(0, [("a", 1, 5), ("b", 1, 9), ("c", 2, 1)]))
+    assert client.zrange(f"{{{prefix}top}}:v1:top:[1]", 0, -1, desc=True) == ["b", "a"]
+    assert 0 < client.pttl(f"{{{prefix}top}}:v1:top:[2]") <= 1500
+    assert client.xlen(f"{{{prefix}plain}}:v1:stream") == 3
+    with pytest.raises(VersionRefused):
+        store.open(replace(top, serving=Serving("hash")), "plan")
+    store.drop("top", 1)
+    store.drop("plain", 1)
+    left = [key for key in client.keys(f"{{{prefix}*") if ":v1:" in key]
+    assert left == []

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from headwater.model import Column, Emit
+from headwater.model import Column, Emit, Serving
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
 from headwater.testing.conformance.targets import SPEND, batch, position
@@ -86,3 +86,13 @@ def test_names_that_sqlite_and_the_changelog_use_themselves(store: SqliteStore) 
         store.apply(target, epoch, Batch(rows, rows.slice(0, 0).select(["op", "rowid"]), position(number)))
     assert store.read("v", 1) == rows
     assert [len(found) for found in store.changes("v", 1)] == [1]
+
+
+def test_the_indexes_that_a_view_states_are_made_and_used(store: SqliteStore) -> None:
+    indexed = replace(SPEND, serving=Serving(indexes=(("minute",), ("spent", "card"))))
+    store.open(SPEND, "plan")
+    for _ in range(2):
+        store.open(indexed, "plan")
+    with closing(sqlite3.connect(store.path)) as client:
+        (told,) = client.execute("EXPLAIN QUERY PLAN SELECT card FROM spend__v1 WHERE spent = 1").fetchall()
+    assert "INDEX spend__v1__by_spent_card" in told[3]

@@ -9,34 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import psycopg
 import pyarrow as pa
 
+from headwater.log.topic import wall_clock
 from headwater.model import Emit
-from headwater.store.postgres import bookkeeping, changelog, promotion
+from headwater.store.options import CHANGES_RETENTION
+from headwater.store.postgres import changelog, promotion
 from headwater.store.postgres.answers import answer
+from headwater.store.postgres.bookkeeping import BOOKS, shape_of
 from headwater.store.postgres.database import Connection, Database, lock
 from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.names import changes_of, check_names, images_of, quoted, table_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
 from headwater.store.postgres.transfer import copied_out, copy_into
-from headwater.store.protocol import Batch, Position, Span, Target, Version
+from headwater.store.protocol import Batch, Span, Target
 from headwater.store.refusals import (
     altered,
     batch_refused,
-    fenced,
-    is_promoted,
     name_taken,
-    none_promoted,
-    other_commits,
     other_plan,
-    was_dropped,
 )
-from headwater.store.unfit import Unfit
+from headwater.store.tables import TableStore
 
-CHANGES_RETENTION = timedelta(days=7)
 LOCK_TIMEOUT = timedelta(seconds=30)
 STATEMENT_TIMEOUT = timedelta(seconds=60)
 SILENCE_TIMEOUT = timedelta(seconds=20)
@@ -44,11 +41,7 @@ _NOT_HELD = ("22", "23", "54")
 """Classes of SQLSTATE for values that can't be written: data exceptions, violated constraints, limits."""
 
 
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-class PostgresStore:
+class PostgresStore(TableStore[Layout]):
     """A `Store` in a schema of a PostgreSQL database; the schema is created when it is first used.
 
     `parameters` are libpq's, beside those of the URL and of the environment (PGHOST and so on). `lock_timeout` is how
@@ -67,10 +60,8 @@ class PostgresStore:
         lock_timeout: timedelta = LOCK_TIMEOUT,
         statement_timeout: timedelta = STATEMENT_TIMEOUT,
         silence_timeout: timedelta = SILENCE_TIMEOUT,
-        now: Callable[[], datetime] = _wall_clock,
+        now: Callable[[], datetime] = wall_clock,
     ) -> None:
-        self._retention = changes_retention
-        self._now = now
         self._database = Database(
             url,
             schema,
@@ -79,24 +70,22 @@ class PostgresStore:
             statement_timeout=statement_timeout,
             silence_timeout=silence_timeout,
         )
-        self._layouts: dict[Target, Layout] = {}
-
-    @property
-    def place(self) -> str:
-        """What the database is called in messages."""
-        return self._database.place
+        super().__init__(self._database.place, self._database, BOOKS, Layout, changes_retention, now)
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         check_names(target)
         with self._database.writing() as connection:
             lock(connection, target.view)
-            found = bookkeeping.recorded(connection, target.view, target.version)
+            found = self._books.recorded(connection, target.view, target.version)
             if found is None:
                 self._create(connection, self._layout(target), fingerprint)
             else:
                 self._check(connection, target, fingerprint, *found)
-            return bookkeeping.take_epoch(connection, target.view, target.version, self._now())
+            for columns in target.serving.indexes:
+                connection.execute(self._layout(target).index(*columns))
+            connection.execute(Layout(target).comment())
+            return self._books.take_epoch(connection, target.view, target.version, self._now())
 
     def _create(self, connection: Connection, layout: Layout, fingerprint: str) -> None:
         target = layout.target
@@ -104,8 +93,8 @@ class PostgresStore:
             self._check_free(connection, name(target.view, target.version))
         for statement in layout.create():
             connection.execute(statement)
-        shape = bookkeeping.shape_of(connection, _tables(layout))
-        bookkeeping.record_version(connection, target, fingerprint, shape, self._now())
+        shape = shape_of(connection, _tables(layout))
+        self._books.record_version(connection, target, fingerprint, shape, self._now())
 
     def _check_free(self, connection: Connection, name: str) -> None:
         """Refuse to use a name that something else in the schema has."""
@@ -115,10 +104,10 @@ class PostgresStore:
 
     def _check(self, connection: Connection, target: Target, fingerprint: str, before: str, shape: str) -> None:
         """Refuse a version that was made by another plan, or that someone else has altered since."""
-        same = bookkeeping.target_of(connection, target.view, target.version) == target
+        same = self._books.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
             raise other_plan(self.place, target, fingerprint, before, same)
-        if bookkeeping.shape_of(connection, _tables(self._layout(target))) != shape:
+        if shape_of(connection, _tables(self._layout(target))) != shape:
             raise altered(self.place, target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
@@ -129,30 +118,14 @@ class PostgresStore:
             with _refusing(target, batch):
                 # before the epoch is locked: a process that is stopped here keeps nobody waiting
                 _stage(connection, layout, rows)
-            self._check_epoch(connection, target, epoch)
-            if self._was_applied(connection, target, batch):
+            self._books.check_epoch(connection, target, epoch)
+            if self._books.was_applied(connection, target, batch):
                 return False
             with _refusing(target, batch):
                 changes = self._write(connection, layout, batch.position.batch, rows)
-            bookkeeping.record_batch(connection, target, batch.position, self._now(), changes)
-            bookkeeping.add_to_ledger(connection, target, batch.ledger)
+            self._books.record_batch(connection, target, batch.position, self._now(), [changes])
+            self._books.add_to_ledger(connection, target, batch.ledger)
             changelog.trim(connection, layout, self._now() - self._retention)
-        return True
-
-    def _check_epoch(self, connection: Connection, target: Target, epoch: int) -> None:
-        newest, holder, since = bookkeeping.epoch_of(connection, target.view, target.version)
-        if newest != epoch:
-            raise fenced(target, epoch, newest, holder, since)
-        if bookkeeping.recorded(connection, target.view, target.version) is None:
-            raise was_dropped(target)
-
-    def _was_applied(self, connection: Connection, target: Target, batch: Batch) -> bool:
-        newest = bookkeeping.position_of(connection, target.view, target.version)
-        if newest is None or batch.position.batch > newest.batch:
-            return False
-        known = bookkeeping.position_of(connection, target.view, target.version, batch.position.batch)
-        if known is not None and dict(known.commits) != dict(batch.position.commits):
-            raise other_commits(target, batch, known)
         return True
 
     def _write(self, connection: Connection, layout: Layout, batch: int, rows: Rows) -> int:
@@ -169,93 +142,43 @@ class PostgresStore:
             raise altered(self.place, layout.target.view, layout.target.version)
         return changes + logged
 
-    def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come."""
-        with self._database.reading() as connection:
-            return bookkeeping.position_of(connection, view, version)
-
-    def ledger(self, view: str, version: int) -> dict[str, int]:
-        """The sums of all batches' counts."""
-        with self._database.reading() as connection:
-            return bookkeeping.ledger_of(connection, view, version)
-
     def promote(self, view: str, version: int) -> None:
         """Let the view's own name stand for this version, in one step; what was granted on it stays granted."""
         with self._database.writing() as connection:
             lock(connection, view)
-            layout = self._layout(bookkeeping.target_of(connection, view, version))
+            layout = self._layout(self._books.target_of(connection, view, version))
             kind = promotion.kind_of(connection, view)
             if kind not in (None, "view"):
                 raise name_taken(self.place, str(kind), view)
             promotion.swap(connection, layout, exists=kind is not None)
-            bookkeeping.record_promoted(connection, view, version)
-
-    def promoted(self, view: str) -> int | None:
-        """The version that the view's name stands for."""
-        with self._database.reading() as connection:
-            return bookkeeping.promoted_of(connection, view)
-
-    def versions(self, view: str) -> tuple[Version, ...]:
-        """Every version that is there, in the order of their numbers."""
-        with self._database.reading() as connection:
-            return bookkeeping.versions_of(connection, view)
-
-    def drop(self, view: str, version: int) -> None:
-        """Remove a version and all that belongs to it."""
-        with self._database.writing() as connection:
-            lock(connection, view)
-            if bookkeeping.recorded(connection, view, version) is None:
-                return
-            if bookkeeping.promoted_of(connection, view) == version:
-                raise is_promoted(view, version)
-            bookkeeping.epoch_of(connection, view, version)  # a batch that is being applied is waited for
-            for statement in self._layout(bookkeeping.target_of(connection, view, version)).drop():
-                connection.execute(statement)
-            bookkeeping.forget_version(connection, view, version)
+            self._books.record_promoted(connection, view, version)
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:
         """Answer one statement in PostgreSQL's SQL; it is impossible to write with it."""
         with self._database.answering() as connection:
             return answer(connection, sql, limit)
 
-    def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
-        """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
-        with self._database.reading() as connection:
-            number = bookkeeping.promoted_of(connection, view) if version is None else version
-            if number is None:
-                raise none_promoted(view)
-            layout = self._layout(bookkeeping.target_of(connection, view, number))
-            texts = copied_out(connection, layout.select(span), len(layout.codecs))
-        try:
-            arrays = [codec.decode(column) for codec, column in zip(layout.codecs, texts, strict=True)]
-        except Unfit as cause:
-            raise altered(self.place, view, number) from cause
-        return pa.Table.from_arrays(arrays, schema=layout.target.schema)
+    def _fetch(self, connection: Connection, layout: Layout, span: Span | None) -> list[pa.Array]:
+        return copied_out(connection, layout.select(span), len(layout.codecs))
+
+    def _next_changes(self, connection: Connection, layout: Layout, since: int | None) -> tuple[int, pa.Table] | None:
+        return changelog.next_changes(connection, layout, since)
+
+    def _lock(self, connection: Connection, view: str) -> None:
+        lock(connection, view)
+
+    def _remove(self, connection: Connection, layout: Layout) -> None:
+        self._books.epoch_of(
+            connection, layout.target.view, layout.target.version
+        )  # a batch that is applied goes first
+        for statement in layout.drop():
+            connection.execute(statement)
 
     def index(self, view: str, version: int, column: str) -> None:
         """Let spans of a column be found without reading all rows."""
         with self._database.writing() as connection:
             lock(connection, view)
-            connection.execute(self._layout(bookkeeping.target_of(connection, view, version)).index(column))
-
-    def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed. No transaction is held while the caller works on a table."""
-        last = since.batch if isinstance(since, Position) else since
-        while True:
-            with self._database.reading() as connection:
-                layout = self._layout(bookkeeping.target_of(connection, view, version))
-                found = changelog.next_changes(connection, layout, last)
-            if found is None:
-                return
-            last = found[0]
-            yield found[1]
-
-    def close(self) -> None:
-        """Let go of the connections."""
-        self._database.close()
-
-    def _layout(self, target: Target) -> Layout:
-        return self._layouts.setdefault(target, Layout(target))
+            connection.execute(self._layout(self._books.target_of(connection, view, version)).index(column))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import psycopg
 import pyarrow as pa
 
 from headwater.errors import StatementRefused
-from headwater.store.postgres.bookkeeping import targets
+from headwater.store.postgres.bookkeeping import BOOKS
 from headwater.store.postgres.database import Connection
 from headwater.store.postgres.names import table_of
 from headwater.store.postgres.values import codec_of, infer
@@ -52,7 +52,7 @@ def _declared(connection: Connection) -> Declared:
     """The declared types, by table or view and column; of a view those of the promoted version."""
     promoted: dict[str, int] = dict(connection.execute("SELECT view, version FROM headwater_promoted").fetchall())
     found = {}
-    for target in targets(connection):
+    for target in BOOKS.targets(connection):
         names = [table_of(target.view, target.version)]
         names += [target.view] if promoted.get(target.view) == target.version else []
         found.update({(name, column.name): column.type for name in names for column in target.columns})

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.model import INSTANT
+from headwater.store.changes import changes_table
 from headwater.store.postgres.database import Connection
 from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.transfer import copied_out
-from headwater.store.protocol import Target, changes_schema
+from headwater.store.protocol import Position, Target
 from headwater.store.refusals import no_longer_kept
 
 
@@ -56,7 +55,15 @@ def next_changes(connection: Connection, layout: Layout, since: int | None) -> t
     if found is None:
         return None
     texts = copied_out(connection, layout.select_changes(found[0]), 1 + 2 * len(layout.codecs))
-    return found[0], _table(layout, texts, *found)
+    batch, commits, at, watermark, before = found
+    operations, *columns = texts
+    width = len(layout.codecs)
+    sides = (
+        _images(layout, columns[:width], pc.equal(operations, "insert")),
+        _images(layout, columns[width:], pc.equal(operations, "delete")),
+    )
+    position = Position(batch, tuple(commits.items()), watermark)
+    return batch, changes_table(target, operations, sides, position, at, before)
 
 
 def _check_kept(connection: Connection, target: Target, since: int) -> None:
@@ -67,21 +74,6 @@ def _check_kept(connection: Connection, target: Target, since: int) -> None:
         raise no_longer_kept(target.view, since, found[0])
 
 
-def _table(
-    layout: Layout, texts: list[pa.Array], batch: int, commits: dict[str, int], *instants: datetime | None
-) -> pa.Table:
-    schema, width = changes_schema(layout.target), len(layout.codecs)
-    operations, count = texts[0], len(texts[0])
-    before = _images(layout, texts[1 : width + 1], pc.equal(operations, "insert"), schema.field("before").type)
-    after = _images(layout, texts[width + 1 :], pc.equal(operations, "delete"), schema.field("after").type)
-    told: list[Any] = [
-        pa.array([batch] * count, pa.int64()),
-        pa.array([list(commits.items())] * count, schema.field("commit").type),
-        *(pa.array([at] * count, INSTANT) for at in instants),
-    ]
-    return pa.Table.from_arrays([operations, before, after, *told], schema=schema)
-
-
-def _images(layout: Layout, texts: list[pa.Array], absent: pa.Array, kind: pa.DataType) -> pa.Array:
+def _images(layout: Layout, texts: list[pa.Array], absent: pa.Array) -> pa.Array:
     arrays = [codec.decode(column) for codec, column in zip(layout.codecs, texts, strict=True)]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=absent)
+    return pa.StructArray.from_arrays(arrays, fields=list(layout.target.schema), mask=absent)

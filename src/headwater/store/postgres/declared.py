@@ -6,9 +6,8 @@ import psycopg
 
 from headwater.errors import SettingsRefused
 from headwater.model import Store as Declared
-from headwater.store.options import Options
+from headwater.store.options import CHANGES_RETENTION, Options
 from headwater.store.postgres import (
-    CHANGES_RETENTION,
     LOCK_TIMEOUT,
     SILENCE_TIMEOUT,
     STATEMENT_TIMEOUT,

@@ -149,10 +149,14 @@ class Layout:
         verb = "CREATE OR REPLACE VIEW" if replace else "CREATE VIEW"
         return f"{verb} {quoted(self.target.view)} AS SELECT {_comma(self.columns)} FROM {self.table}"
 
-    def index(self, column: str) -> str:
-        """Lets the rows be found by a column."""
-        name = quoted(shortened(f"{table_of(self.target.view, self.target.version)}__by_{column}"))
-        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({quoted(column)})"
+    def index(self, *columns: str) -> str:
+        """Lets the rows be found by columns."""
+        name = quoted(shortened(f"{table_of(self.target.view, self.target.version)}__by_{'_'.join(columns)}"))
+        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({_comma(map(quoted, columns))})"
+
+    def comment(self) -> str:
+        """Says what the view says of itself."""
+        return f"COMMENT ON TABLE {self.table} IS {_told(self.target.comment)}"
 
     # Writing
 
@@ -271,6 +275,10 @@ class Layout:
 def copy_in(table: str, columns: Sequence[int]) -> str:
     """The statement that takes CSV into these columns of a temporary table."""
     return f"COPY {table} ({_comma(f'c{place}' for place in columns)}) FROM STDIN (FORMAT csv)"
+
+
+def _told(comment: str | None) -> str:
+    return "NULL" if comment is None else literal(comment)
 
 
 def _instant(at: datetime) -> str:

@@ -37,10 +37,19 @@ def swap(connection: Connection, layout: Layout, *, exists: bool) -> None:
             connection.execute(layout.alias(replace=True))
     except errors.InvalidTableDefinition:
         _make_again(connection, layout)
+    connection.execute(
+        f"COMMENT ON VIEW {quoted(layout.target.view)} IS "  # as its table says, which has it from the declaration
+        f"{_comment_of(connection, layout.table)}"
+    )
     for name, column in zip(layout.columns, layout.target.columns, strict=True):
         told = "NULL" if column.comment is None else literal(column.comment)
         if exists or column.comment is not None:
             connection.execute(f"COMMENT ON COLUMN {quoted(layout.target.view)}.{name} IS {told}")
+
+
+def _comment_of(connection: Connection, table: str) -> str:
+    found = connection.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", (table,)).fetchone()
+    return "NULL" if found is None or found[0] is None else literal(found[0])
 
 
 def _make_again(connection: Connection, layout: Layout) -> None:

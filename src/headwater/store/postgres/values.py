@@ -3,7 +3,8 @@
     BOOLEAN boolean        TINYINT, SMALLINT smallint     INT integer          BIGINT bigint
     FLOAT real             DOUBLE double precision        DECIMAL numeric      STRING text          BINARY bytea
     DATE date              TIMESTAMP timestamptz          TIMESTAMP_NTZ timestamp                   TIME time
-    INTERVAL interval      ARRAY, STRUCT, VARIANT jsonb   MAP, and what holds one: json, which keeps its order
+    INTERVAL interval      ARRAY of one of these, but for INTERVAL: an array of it
+    other ARRAYs, STRUCT, VARIANT: jsonb                  MAP, and what holds one: json, which keeps its order
 
 Values travel as CSV, which PostgreSQL and Arrow both read and write by the column. A *codec* turns a column of Arrow
 values into one that Arrow writes to CSV as PostgreSQL reads it, and the text that PostgreSQL writes back into values.
@@ -23,6 +24,7 @@ import pyarrow.compute as pc
 
 from headwater.model import Variant
 from headwater.store import nested
+from headwater.store.postgres import arrays
 from headwater.store.unfit import Unfit
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
@@ -55,6 +57,9 @@ def codec_of(kind: pa.DataType) -> Codec:
     >>> codec_of(pa.decimal128(12, 2)).declared
     'numeric(12,2)'
     """
+    if arrays.can_be_array(kind):
+        inner = codec_of(kind.value_type)
+        return Codec(kind, f"{inner.declared}[]", arrays.encode(inner.encode), arrays.decode(kind, inner.decode))
     if isinstance(kind, Variant) or pa.types.is_nested(kind):
         ordered = _holds_a_map(kind)
         return Codec(kind, "json" if ordered else "jsonb", _encode_nested(kind), _decode_nested(kind), not ordered)

@@ -13,22 +13,26 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from headwater.errors import StatementRefused
-from headwater.model import INSTANT, Emit
+from headwater.log.topic import wall_clock
+from headwater.model import Emit
+from headwater.store.changes import changes_table
 from headwater.store.columns import read_columns, spell_columns
-from headwater.store.protocol import Batch, Position, Span, Target, Version, changes_schema
+from headwater.store.fit import within
+from headwater.store.options import CHANGES_RETENTION
+from headwater.store.protocol import Batch, Position, Span, Target, Version
 from headwater.store.redis import scripts
 from headwater.store.redis.failures import meaning
 from headwater.store.redis.keys import Keys
@@ -48,24 +52,22 @@ from headwater.store.refusals import (
 )
 from headwater.store.unfit import Unfit
 
-CHANGES_RETENTION = timedelta(days=7)
 NO_TTL = timedelta(0)
+TIMEOUT = timedelta(seconds=60)
 STAGED_AT_ONCE = 2_000
 """Rows in one command."""
 STAGE_SECONDS = 3_600
 """How long a stage is kept that nobody came back to."""
+_logger = logging.getLogger("headwater.store")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _wall_clock() -> datetime:
-    return datetime.now(UTC)
 
 
 class RedisStore:
     """A `Store` in Redis 7 or newer. `prefix` comes before the view's name in every key.
 
-    `ttl` is for the rows of the layout hash and the sets of the layout sorted set: how long after their last change
-    they are shown. `cluster`: the URL names a node of a cluster.
+    `layout` and `ttl` are for views that state none. `ttl` is for the rows of the layout hash and the sets of the
+    layout sorted set: how long after their last change they are shown. `cluster`: the URL names a node of a cluster.
+    `timeout` is how long an answer is waited for.
     """
 
     def __init__(
@@ -76,12 +78,20 @@ class RedisStore:
         layout: Layout = Layout(),  # noqa: B008  # it is frozen
         ttl: timedelta = NO_TTL,
         cluster: bool = False,
+        timeout: timedelta = TIMEOUT,
         changes_retention: timedelta = CHANGES_RETENTION,
-        now: Callable[[], datetime] = _wall_clock,
+        now: Callable[[], datetime] = wall_clock,
     ) -> None:
         kind = redis.RedisCluster if cluster else redis.Redis
         retry = Retry(ExponentialBackoff(cap=1, base=0.05), 3)
-        self._client: Any = kind.from_url(url, decode_responses=True, socket_connect_timeout=10, retry=retry)
+        self._client: Any = kind.from_url(
+            url,
+            decode_responses=True,
+            socket_connect_timeout=min(10, timeout.total_seconds()),
+            socket_timeout=timeout.total_seconds(),
+            socket_keepalive=True,
+            retry=retry,
+        )
         where = urlsplit(url)
         self.place = f"{where.scheme}://{where.hostname or ''}{f':{where.port}' if where.port else ''}{where.path}"
         self._prefix = prefix
@@ -89,10 +99,12 @@ class RedisStore:
         self._ttl = ttl
         self._retention = changes_retention
         self._now = now
+        self._has_warned = False
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
-        self._layout.check(target)
+        self._layout_of(target).check(target)
+        self._warn_of_loss()
         described = self._describe(target, fingerprint)
         at = str(self._now().astimezone(UTC).replace(tzinfo=None))
         said = self._script("written", scripts.OPEN, target.view, target.version, described, this_process(), at)
@@ -104,15 +116,36 @@ class RedisStore:
             raise altered(self.place, target.view, target.version)
         return int(said[1])
 
+    def _warn_of_loss(self) -> None:
+        """Say once that a restart of the server loses rows, where the server tells."""
+        if self._has_warned:
+            return
+        self._has_warned = True
+        with suppress(redis.RedisError):  # a server may keep its configuration to itself
+            kept = {**self._client.config_get("appendonly"), **self._client.config_get("appendfsync")}
+            if kept.get("appendonly") == "no":
+                _logger.warning("the store %s forgets its rows when it restarts: appendonly is no", self.place)
+            elif kept.get("appendfsync") != "always":
+                told = kept.get("appendfsync")
+                _logger.info(
+                    "the store %s may lose its last second with the power: appendfsync is %s", self.place, told
+                )
+
     def _describe(self, target: Target, fingerprint: str) -> str:
+        layout = self._layout_of(target)
         told = {
             "fingerprint": fingerprint,
             "columns": base64.b64encode(spell_columns(target.columns)).decode(),
             "key": target.key,
             "emit": target.emit.value,
-            "layout": [self._layout.kind, self._layout.score, *self._layout.group],
+            "layout": [layout.kind, layout.score, *layout.group],
         }
         return json.dumps(told, sort_keys=True)
+
+    def _layout_of(self, target: Target) -> Layout:
+        """The layout that a view states, or that of the store."""
+        stated = target.serving
+        return self._layout if stated.layout is None else Layout(stated.layout, stated.score or "", stated.group)
 
     def _read_description(self, view: str, version: int, text: str) -> tuple[Target, str]:
         told = json.loads(text)
@@ -121,7 +154,7 @@ class RedisStore:
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
-        triples = triples_of(self._layout, target, batch)
+        triples = triples_of(self._layout_of(target), target, batch)
         said = self._staged_and_applied(target, epoch, batch, triples)
         match said[0]:
             case "applied" | "repeated":
@@ -142,6 +175,7 @@ class RedisStore:
 
     def _staged_and_applied(self, target: Target, epoch: int, batch: Batch, triples: list[Triple]) -> list[Any]:
         keys, position = Keys(self._prefix, target.view), batch.position
+        ttl = self._ttl if target.serving.ttl is None else target.serving.ttl
         stage = keys.of(target.version, f"stage:{epoch}")
         arguments = (
             target.version,
@@ -152,8 +186,8 @@ class RedisStore:
             _microseconds(self._now()),
             _microseconds(self._now() - self._retention),
             mode_of(target),
-            self._layout.kind,
-            int(self._ttl.total_seconds() * 1000),
+            self._layout_of(target).kind,
+            int(ttl.total_seconds() * 1000),
             3 * len(triples),
             *(part for pair in batch.ledger.items() for part in pair),
         )
@@ -210,7 +244,7 @@ class RedisStore:
 
     def drop(self, view: str, version: int) -> None:
         """Remove a version and all that belongs to it."""
-        if self._script("written", scripts.DROP, view, version, self._layout.kind)[0] == "promoted":
+        if self._script("written", scripts.DROP, view, version)[0] == "promoted":
             raise is_promoted(view, version)
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
@@ -238,7 +272,7 @@ class RedisStore:
             raise self._unknown(view, number)
         target, _ = self._read_description(view, number, described)
         rows = self._decoded(target, [found[key] for key in (found if target.key else sorted(found, key=int))])
-        return rows if span is None else _within(rows, span)
+        return rows if span is None else within(rows, span)
 
     def _decoded(self, target: Target, texts: list[str | None]) -> pa.Table:
         try:
@@ -279,22 +313,13 @@ class RedisStore:
         return self._read_description(view, version, described)[0]
 
     def _changed(self, target: Target, batch: int, told: list[Any], texts: list[str]) -> pa.Table:
-        schema, count = changes_schema(target), len(texts) // 3
         try:
-            before, after = (read_rows(target, [text or None for text in texts[side::3]]) for side in (1, 2))
+            sides = tuple(read_rows(target, [text or None for text in texts[side::3]]) for side in (1, 2))
         except Unfit as cause:
             raise altered(self.place, target.view, target.version) from cause
-        columns = [
-            pa.array(texts[::3], pa.string()),
-            before,
-            after,
-            pa.array([batch] * count, pa.int64()),
-            pa.array([list(json.loads(told[0]).items())] * count, schema.field("commit").type),
-            pa.array([_instant(told[2])] * count, INSTANT),
-            pa.array([_instant(told[1])] * count, INSTANT),
-            pa.array([_instant(told[4]) if told[4] else None] * count, INSTANT),
-        ]
-        return pa.Table.from_arrays(columns, schema=schema)
+        position = Position(batch, tuple(json.loads(told[0]).items()), _instant(told[1]))
+        before = _instant(told[4]) if told[4] else None
+        return changes_table(target, pa.array(texts[::3], pa.string()), sides, position, _instant(told[2]), before)
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -317,14 +342,6 @@ class RedisStore:
             yield
         except redis.RedisError as cause:
             raise meaning(self.place, cause, what) from cause
-
-
-def _within(rows: pa.Table, span: Span) -> pa.Table:
-    column = rows[span.column]
-    chosen = pc.less_equal(column, pa.scalar(span.upto, INSTANT))
-    if span.after is not None:
-        chosen = pc.and_(chosen, pc.greater(column, pa.scalar(span.after, INSTANT)))
-    return rows.filter(chosen)
 
 
 def _microseconds(at: datetime) -> str:

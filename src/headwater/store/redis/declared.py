@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from headwater.errors import SettingsRefused
+from headwater.model import LAYOUTS
 from headwater.model import Store as Declared
-from headwater.store.options import Options
-from headwater.store.redis import CHANGES_RETENTION, NO_TTL, RedisStore
-from headwater.store.redis.rows import LAYOUTS, Layout
+from headwater.store.options import CHANGES_RETENTION, Options
+from headwater.store.redis import NO_TTL, TIMEOUT, RedisStore
+from headwater.store.redis.rows import Layout
 
 
 def open_declared(declared: Declared) -> RedisStore:
     """The store that headwater.toml declares."""
-    known = ("layout", "score", "group", "prefix", "ttl", "cluster", "changes_retention")
+    known = ("layout", "score", "group", "prefix", "ttl", "cluster", "timeout", "changes_retention")
     options = Options(declared, "A Redis store", known)
     layout = options.text("layout", "json")
     cluster = options.text("cluster", "false")
@@ -30,6 +31,7 @@ def open_declared(declared: Declared) -> RedisStore:
             layout=Layout(layout, options.text("score", ""), group),
             ttl=options.duration("ttl", NO_TTL),
             cluster=cluster == "true",
+            timeout=options.duration("timeout", TIMEOUT),
             changes_retention=options.duration("changes_retention", CHANGES_RETENTION),
         )
     except ValueError as cause:

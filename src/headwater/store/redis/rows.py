@@ -12,11 +12,10 @@ import pyarrow as pa
 from headwater.errors import ArgumentRefused
 from headwater.model import Column, Emit
 from headwater.store import nested
-from headwater.store.fit import fitted, whole
+from headwater.store.fit import fitted, whole, without_nulls
 from headwater.store.protocol import Batch, Target
-from headwater.store.refusals import batch_refused, only_added
+from headwater.store.refusals import only_added
 
-LAYOUTS = ("json", "hash", "sorted set", "stream")
 Triple = tuple[str, str, str]
 """A key, its row, or nothing to delete it, and what the layout needs beside."""
 
@@ -52,7 +51,7 @@ def _refusal(target: Target, reason: str) -> ArgumentRefused:
     return ArgumentRefused(
         f'view "{target.view}" can\'t be kept in this layout',
         detail=f"{reason[:1].upper()}{reason[1:]}",
-        hint="Correct the options score and group of the store, or choose another layout.",
+        hint="Correct score and group, of the view or of the store, or choose another layout.",
         view=target.view,
     )
 
@@ -64,10 +63,7 @@ def mode_of(target: Target) -> str:
 
 def triples_of(layout: Layout, target: Target, batch: Batch) -> list[Triple]:
     """What a batch does: deletes first, then upserts."""
-    upserts = fitted(target, batch.upserts, target.columns)
-    for column in target.columns:
-        if not column.nullable and upserts[column.name].null_count:
-            raise batch_refused(target, batch, f'A row has no value for column "{column.name}", which needs one.')
+    upserts = without_nulls(target, batch, fitted(target, batch.upserts, target.columns))
     keys = keys_of(upserts, target.key_columns, upserts.num_rows)
     written = list(zip(keys, _rows(target, upserts), _beside(layout, target, upserts), strict=True))
     if mode_of(target) == "changes":

@@ -156,12 +156,13 @@ return {'promoted'}
 
 DROP = """
 local tag, version = KEYS[1], ARGV[1]
-if redis.call('HEXISTS', tag .. ':versions', version) == 0 then return {'unknown'} end
+local known = redis.call('HGET', tag .. ':versions', version)
+if not known then return {'unknown'} end
 if redis.call('GET', tag .. ':promoted') == version then return {'promoted'} end
 local v = tag .. ':v' .. version
 for _, batch in ipairs(redis.call('ZRANGE', v .. ':log', 0, -1)) do redis.call('UNLINK', v .. ':changes:' .. batch) end
 for _, group in ipairs(redis.call('SMEMBERS', v .. ':groups')) do redis.call('UNLINK', v .. ':top:' .. group) end
-if ARGV[2] == 'hash' then
+if cjson.decode(known).layout[1] == 'hash' then
   for _, key in ipairs(redis.call('HKEYS', v .. ':rows')) do redis.call('UNLINK', v .. ':row:' .. key) end
 end
 for _, name in ipairs({'rows', 'state', 'ledger', 'batches', 'log', 'changed', 'groups', 'stream'}) do

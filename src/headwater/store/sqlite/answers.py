@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import StatementRefused
-from headwater.store.sqlite.bookkeeping import targets
+from headwater.store.sqlite.bookkeeping import BOOKS
 from headwater.store.sqlite.names import quoted, table_of
 from headwater.store.sqlite.values import codec_of, infer
 from headwater.store.unfit import Unfit
@@ -47,7 +47,7 @@ def answer(connection: sqlite3.Connection, sql: str, limit: int | None, longest:
     """The rows that one reading statement gives, within a time."""
     declared = {
         (table_of(target.view, target.version), column.name): column.type
-        for target in targets(connection)
+        for target in BOOKS.targets(connection)
         for column in target.columns
     }
     guard = _Guard()

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.model import INSTANT
-from headwater.store.protocol import Target, changes_schema
+from headwater.store.changes import changes_table
+from headwater.store.protocol import Position, Target
 from headwater.store.refusals import no_longer_kept
 from headwater.store.sqlite.bookkeeping import read_instant, spell_instant
 from headwater.store.sqlite.layout import Layout
@@ -63,12 +63,16 @@ def next_changes(connection: sqlite3.Connection, layout: Layout, since: int | No
         return None
     batch, commits, *instants, first, last = found
     instants.append(_watermark_before(connection, target, batch))
-    columns = ", ".join(("op", *layout.image("before"), *layout.image("after")))
+    wanted = ", ".join(("op", *layout.image("before"), *layout.image("after")))
     rows = connection.execute(
-        f"SELECT {columns} FROM {layout.images} WHERE seq > ? AND seq <= ? ORDER BY seq",
+        f"SELECT {wanted} FROM {layout.images} WHERE seq > ? AND seq <= ? ORDER BY seq",
         (first, last),
     ).fetchall()
-    return batch, _table(layout, rows, batch, json.loads(commits), [at and read_instant(at) for at in instants])
+    at, watermark, before = (text and read_instant(text) for text in instants)
+    position = Position(batch, tuple(json.loads(commits).items()), watermark)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    sides = _sides(layout, columns[0], columns[1:])
+    return batch, changes_table(target, pa.array(columns[0], pa.string()), sides, position, at, before)
 
 
 def _watermark_before(connection: sqlite3.Connection, target: Target, batch: int) -> str | None:
@@ -88,25 +92,14 @@ def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> N
         raise no_longer_kept(target.view, since, trimmed)
 
 
-def _table(
-    layout: Layout, rows: list[Any], batch: int, commits: dict[str, int], instants: list[datetime | None]
-) -> pa.Table:
-    schema, width = changes_schema(layout.target), len(layout.codecs)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    operations = columns[0]
-    return pa.Table.from_arrays(
-        [
-            pa.array(operations, pa.string()),
-            _images(layout, columns[1 : width + 1], [op == "insert" for op in operations], schema.field("before").type),
-            _images(layout, columns[width + 1 :], [op == "delete" for op in operations], schema.field("after").type),
-            pa.array([batch] * len(rows), pa.int64()),
-            pa.array([list(commits.items())] * len(rows), schema.field("commit").type),
-            *(pa.array([at] * len(rows), INSTANT) for at in instants),
-        ],
-        schema=schema,
-    )
+def _sides(layout: Layout, operations: list[str], columns: list[list[Any]]) -> tuple[pa.Array, pa.Array]:
+    """The rows before and after their changes."""
+    width = len(layout.codecs)
+    before = _images(layout, columns[:width], [op == "insert" for op in operations])
+    return before, _images(layout, columns[width:], [op == "delete" for op in operations])
 
 
-def _images(layout: Layout, columns: list[list[Any]], absent: list[bool], kind: pa.DataType) -> pa.Array:
+def _images(layout: Layout, columns: list[list[Any]], absent: list[bool]) -> pa.Array:
     arrays = [codec.decode(values) for codec, values in zip(layout.codecs, columns, strict=True)]
-    return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=pa.array(absent, pa.bool_()))
+    fields = list(layout.target.schema)
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=pa.array(absent, pa.bool_()))

@@ -180,10 +180,10 @@ class Layout:
         conditions, values = _within(span) if span else ("", [])
         return f"SELECT {_comma(self.columns)} FROM {self.table}{conditions} ORDER BY {order}", values
 
-    def index(self, column: str) -> str:
-        """Lets the rows be found by a column."""
-        name = quoted(f"{table_of(self.target.view, self.target.version)}__by_{column}")
-        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({quoted(column)})"
+    def index(self, *columns: str) -> str:
+        """Lets the rows be found by columns."""
+        name = quoted(f"{table_of(self.target.view, self.target.version)}__by_{'_'.join(columns)}")
+        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({_comma(map(quoted, columns))})"
 
     @cached_property
     def last_row(self) -> str:
