@@ -90,9 +90,7 @@ def test_a_copy_of_an_event_is_read_whatever_its_key_is(monkeypatch: pytest.Monk
     monkeypatch.setattr(small, "FEW", 4)
     history = [("1", "a", 1), ("2", "b", 2), ("3", "c", 3), ("4", "d", 61)]
     found = sales(history, [("4", "a", 61)], options="unique = 'id'")
-    assert (
-        found.read(after=1, last=2, since=0, near=60) is None
-    )  # the near file alone has four rows, and there are five
+    assert found.read(after=1, last=2, since=0, near=60) is None  # the files that are near have five rows
     monkeypatch.setattr(small, "FEW", 5)
     assert found.read(after=1, last=2, since=0, near=60) == ["1", "2", "3", "4", "4"]
     found.append(("5", "a", 62))
@@ -116,11 +114,12 @@ def test_what_was_compacted_meanwhile_is_read_where_it_is_now() -> None:
         (RECENT.format("shop, n"), ("shop", "n")),
         (RECENT.format("lower(shop)"), ()),
         (RECENT.format("price"), ()),  # -0.0 is 0.0
-        (RECENT.format("place").replace("FROM sales", "FROM (SELECT *, shop AS place FROM sales WHERE n > 0)"), ("shop",)),
+        (RECENT.format("p").replace("FROM sales", "FROM (SELECT *, shop AS p FROM sales WHERE n > 0)"), ("shop",)),
         (RECENT.replace("PARTITION BY {} ", ""), ()),
         (
-            "SELECT window_end, id, n FROM (SELECT window_end, id, row_number() OVER (PARTITION BY window_end ORDER BY n)"
-            " AS n FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' MINUTE)) WHERE n < 3",
+            "SELECT window_end, id, p FROM (SELECT window_end, id, row_number() OVER"
+            " (PARTITION BY window_end ORDER BY n) AS p FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' MINUTE))"
+            " WHERE p < 3",
             (),
         ),
     ],
