@@ -170,7 +170,8 @@ def test_every_value_of_every_type_comes_back_to_the_bit(
         assert identical(changed[0][place], column)
 
 
-def test_a_large_batch_is_seen_whole_or_not_at_all(open_redis: Open) -> None:
+def test_a_large_batch_is_seen_whole_or_not_at_all(open_redis: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.store.redis.DIRECT", 2)
     store, reader = open_redis(), open_redis()
     epoch, cards = store.open(SPEND, "plan"), [f"card-{place}" for place in range(12_000)]
     store.apply(SPEND, epoch, batch(0, [(card, 1, 0) for card in cards]))
@@ -233,7 +234,7 @@ def test_without_memory_nothing_of_a_batch_is_written(redis_server: RedisServer)
 
 
 def test_a_cluster_keeps_a_view_in_one_place(redis_server: RedisServer) -> None:
-    with start_redis(program(), "--cluster-enabled", "yes") as server:
+    with start_redis(program(), "--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
         server.command("CLUSTER ADDSLOTSRANGE 0 16383")
         deadline = time.monotonic() + 20
         while "cluster_state:ok" not in server.command("CLUSTER INFO"):
