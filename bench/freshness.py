@@ -1,10 +1,11 @@
 """Freshness: how long after an append its events are in a view's store, and with a subscriber over HTTP.
 
-10,000 events a second come in five commits a second, into windows of ten seconds that emit changes: one view of them,
-then four. Each commit's latency is measured from before the append until the batch that has read it is in the store,
-and until the newest event of that batch has been received as a server-sent event. The first part of each run warms up.
+Events come in five commits a second into views that emit changes: 10,000 a second into windows of ten seconds, one view
+of them, then four; 2,000 a second into settled views, behind a history that fills what they look back on. Each commit's
+latency is measured from before the append until the batch that has read it is in the store, and until the newest event
+of that batch has been received as a server-sent event. The first half of each run warms up.
 
-    python bench/freshness.py [SECONDS]
+    python bench/freshness.py [SECONDS] [NAME ...]
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +32,55 @@ from headwater.operate import Reading
 from headwater.project import Project
 from headwater.serve import open_server
 
-RATE, COMMITS = 10_000, 5
-KEYS = 100
+COMMITS = 5
 STREAM = """
 CREATE STREAM clicks (id BIGINT, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '2' SECOND) WITH (idle = '5 seconds');
 """
-VIEW = """
-CREATE MATERIALIZED VIEW v{} WITH (emit = 'changes', grace = '1 minute') AS
+WINDOWS = """
 SELECT page, window_end, count(*) AS n, sum(price) AS total, max(id) AS newest
-FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, window_end;
+FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, window_end
 """
+OVER = """
+SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
+  RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
+"""
+TOP = """
+SELECT page, window_end, n, newest, place FROM (
+  SELECT page, window_end, n, newest, row_number() OVER (PARTITION BY window_end ORDER BY n DESC, page) AS place FROM (
+    SELECT page, window_end, count(*) AS n, max(id) AS newest
+    FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, window_end))
+WHERE place <= 10
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, how many views ask it, how many events come in a second, and how long they came before."""
+
+    name: str
+    query: str
+    views: int
+    rate: int
+    history: timedelta = timedelta()
+    grace: str = "1 minute"
+    keys: int = 100
+    key: str = "page, window_end"
+
+    @property
+    def declarations(self) -> str:
+        """The stream and the views."""
+        options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}'"
+        view = f"CREATE MATERIALIZED VIEW v{{}} WITH ({options}) AS {self.query};\n"
+        return STREAM + "".join(view.format(number) for number in range(self.views))
+
+
+CASES = (
+    Case("windows", WINDOWS, 1, 10_000),
+    Case("windows, four views", WINDOWS, 4, 10_000),
+    Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
+    Case("OVER 10 minutes", OVER, 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
+)
 
 
 class Watched:
@@ -67,18 +108,32 @@ class Watched:
             self.received.append(time.perf_counter() - self.numbered[newest])
 
 
-def append(project: Project, watched: Watched, seconds: float) -> None:
+def clicks(case: Case, first: int, at: np.ndarray[Any, Any]) -> pa.Table:
+    """Events numbered from here on, at these microseconds."""
+    ids = np.arange(first, first + len(at))
+    pages = pa.array([f"page-{place}" for place in range(case.keys)]).take(pa.array(ids % case.keys))
+    price = pa.array(["1.25"]).cast(pa.decimal128(10, 2)).take(pa.array(np.zeros(len(at), dtype=np.int8)))
+    return pa.table({"id": ids, "page": pages, "price": price, "at": pa.array(at).cast(pa.timestamp("us", "UTC"))})
+
+
+def prepare(project: Project, case: Case) -> int:
+    """Append the history, and catch up; how many events it has."""
+    found = int(case.history.total_seconds() * case.rate)
+    if found:
+        now, length = time.time_ns() // 1000, case.history // timedelta(microseconds=1)
+        project.append("clicks", clicks(case, 0, np.linspace(now - length, now, found).astype(np.int64)))
+    project.catch_up()
+    return found
+
+
+def append(project: Project, case: Case, first: int, watched: Watched, seconds: float) -> None:
     """Append at the rate; the second half is measured."""
-    began, size = time.perf_counter(), RATE // COMMITS
-    pages = pa.array([f"page-{place % KEYS}" for place in range(size)])
+    began, size = time.perf_counter(), case.rate // COMMITS
     for number in range(int(seconds * COMMITS)):
         watched.warm = number > seconds * COMMITS / 2
-        ids = np.arange(number * size, (number + 1) * size)
-        at = pa.array(np.full(size, time.time_ns() // 1000)).cast(pa.timestamp("us", "UTC"))
-        price = pa.array(["1.25"] * size).cast(pa.decimal128(10, 2))
-        rows = pa.table({"id": ids, "page": pages, "price": price, "at": at})
+        rows = clicks(case, first + number * size, np.full(size, time.time_ns() // 1000))
         before = time.perf_counter()
-        watched.numbered[int(ids[-1])] = before
+        watched.numbered[first + (number + 1) * size - 1] = before
         commit = project.append("clicks", rows).commit
         watched.appended[commit] = before
         time.sleep(max(0.0, began + (number + 1) / COMMITS - time.perf_counter()))
@@ -108,19 +163,20 @@ def _newest(response: httpx.Response) -> Iterator[int]:
                 newest, ends = 0, False
 
 
-def measure(views: int, seconds: float) -> Watched:
+def measure(case: Case, seconds: float) -> Watched:
     """One run."""
     watched, over = Watched(), threading.Event()
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         (folder / "headwater.toml").write_text('name = "freshness"\n[spark]\n"spark.master" = "local[2]"\n')
-        (folder / "project.sql").write_text(STREAM + "".join(VIEW.format(number) for number in range(views)))
+        (folder / "project.sql").write_text(case.declarations)
         with hw.open(folder) as project, open_server(project, ServeSettings(port=0, dashboard=False)) as server:
+            first = prepare(project, case)
             running = threading.Thread(target=project.run, kwargs={"progress": watched.store, "stop": over})
             listening = threading.Thread(target=subscribe, args=(server.url, watched, over), daemon=True)
             running.start()
             listening.start()
-            append(project, watched, seconds)
+            append(project, case, first, watched, seconds)
             over.set()
             running.join()
     return watched
@@ -129,15 +185,13 @@ def measure(views: int, seconds: float) -> Watched:
 def main() -> None:
     """Print a table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {RATE:,} events/s, {COMMITS} commits/s; milliseconds"
-    )
-    print(f"{'':24}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
-    for views in (1, 4):
-        watched = measure(views, seconds)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {COMMITS} commits/s; milliseconds")
+    print(f"{'':32}{'events/s':>10}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
+    for case in (found for found in CASES if found.name in (sys.argv[2:] or [found.name])):
+        watched = measure(case, seconds)
         for where, found in (("store", watched.stored), ("subscriber", watched.received)):
-            shown = np.percentile(found, [50, 90, 99]) * 1000 if found else []
-            print(f"{f'{views} views, {where}':24}{len(found):8}{''.join(f'{value:8.0f}' for value in shown)}")
+            shown = "".join(f"{value * 1000:8.0f}" for value in np.percentile(found, [50, 90, 99])) if found else ""
+            print(f"{f'{case.name}, {where}':32}{case.rate:10,}{len(found):8}{shown}", flush=True)
 
 
 if __name__ == "__main__":

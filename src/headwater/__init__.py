@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwater.declare.function import function
+    from headwater.declare.outlet import outlet
     from headwater.declare.topic import stream, table
     from headwater.declare.view import view
     from headwater.engine.inputs import cumulate, hop, session, tumble
@@ -27,11 +28,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Emit", "Finding", "HeadwaterError", "Kafka", "Origin", "Plan",
     "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function", "hop", "open",
-    "session", "stream", "table", "tumble", "view",
+    "outlet", "session", "stream", "table", "tumble", "view",
 ]  # fmt: skip
 
 _HOMES = {
-    "declare": ("function", "stream", "table", "view"),
+    "declare": ("function", "outlet", "stream", "table", "view"),
     "engine.inputs": ("cumulate", "hop", "session", "tumble"),
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),

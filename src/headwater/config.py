@@ -22,7 +22,7 @@ from headwater.model import Emit, Store, parse_duration
 
 FILE = "headwater.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET = re.compile(r"password|secret|token|account_key|sas_key|user\.info", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|account_key|sas_key|user\.info|authorization|api-?key", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@")
 _DEFAULT_STORE = "main"
 
@@ -88,6 +88,9 @@ class Settings(_Section):
     )
     kafka: dict[str, dict[str, str]] = Field(
         default={}, description="How to reach each cluster of Kafka: options of librdkafka; `main` is default."
+    )
+    webhooks: dict[str, dict[str, str]] = Field(
+        default={}, description="Headers that outlets send with their requests, by the name that they give."
     )
     catch_up: CatchUpSettings = Field(
         default=CatchUpSettings(), description="How views are brought to the head of their topics."

@@ -7,7 +7,7 @@
     │       └── Caution                   one that is shown and doesn't refuse
     │       └── Caution                   a finding that is shown and doesn't refuse
     ├── CallError                 the caller of the API or of a command: a wrong name, a wrong argument
-    │   ├── UnknownTopic  UnknownView  NotAProject  ProjectExists  ArgumentRefused
+    │   ├── UnknownTopic  UnknownView  UnknownOutlet  NotAProject  ProjectExists  ArgumentRefused
     │   ├── UnsortedLoad              a load would make most of itself late
     │   ├── StrictLoadRefused         a strict load has unreadable rows
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
@@ -17,7 +17,8 @@
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
-    │   └── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
+    │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
+    │   └── MessageTooLarge  RowWithdrawn  DeliveryRefused    what an outlet can't deliver: a dead letter of the outlet
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
@@ -32,7 +33,11 @@
     │   ├── SourceRefused             what an intake reads from refuses it
     │   ├── SourceReplaced            what an intake reads from is no longer what it was
     │   ├── RetentionGap              events were deleted at their source before they were taken in
-    │   ├── Fenced                    another run has taken over the view or the intake
+    │   ├── TargetUnavailable         what an outlet sends to did not answer; a retry may succeed
+    │   ├── TargetDenied              what an outlet sends to refuses it, or isn't there
+    │   ├── TargetReplaced            what an outlet sends to is no longer what it was
+    │   ├── ChangesLost               changes that an outlet has not sent are no longer kept
+    │   ├── Fenced                    another run has taken over the view, the intake or the outlet
     │   ├── SettingsRefused           headwater.toml can't be used
     │   ├── ViewFailed                a view stopped alone and says why
     │   │   └── FunctionFailed            a Python function raised, or broke its declaration
@@ -259,6 +264,10 @@ class WindowRefused(Finding):
     """A window is not over time, has a shape that can't be kept, or is grouped by half of its bounds."""
 
 
+class OutletRefused(Finding):
+    """An outlet sends to what is no target, or sends what its view can't give."""
+
+
 class UngroupedColumn(Finding):
     """A column is read from a group although it is neither grouped nor aggregated."""
 
@@ -308,6 +317,10 @@ class ProjectExists(CallError):
 
 class UnknownTopic(CallError):
     """The project declares no stream or table of that name."""
+
+
+class UnknownOutlet(CallError):
+    """The project declares no outlet of that name."""
 
 
 class UnknownView(CallError):
@@ -389,6 +402,18 @@ class EventsLost(DataError):
     """Events were deleted at their source before they were taken in, and an intake was told to go on."""
 
 
+class MessageTooLarge(DataError):
+    """A change has more bytes than the target of an outlet takes in one message."""
+
+
+class DeliveryRefused(DataError):
+    """The service that an outlet sends to refuses a change, or did not take it in as many attempts as it has."""
+
+
+class RowWithdrawn(DataError):
+    """A row that an outlet has sent is no longer in the view, and what it sends can't say so."""
+
+
 # The operator
 
 
@@ -442,7 +467,7 @@ class BatchRefused(OperatorError):
 
 
 class Fenced(OperatorError):
-    """Another run has taken over the view or the intake; nothing was written."""
+    """Another run has taken over the view, the intake or the outlet; nothing was written."""
 
 
 class SourceUnavailable(OperatorError):
@@ -461,6 +486,24 @@ class SourceReplaced(OperatorError):
 
 class RetentionGap(OperatorError):
     """Events were deleted at their source before they were taken in."""
+
+
+class TargetUnavailable(OperatorError):
+    """What an outlet sends to did not answer; the outlet goes on behind what was delivered."""
+
+    transient = True
+
+
+class TargetDenied(OperatorError):
+    """What an outlet sends to refuses it, or isn't there: a topic, an option, a password, a right. Nothing was sent."""
+
+
+class TargetReplaced(OperatorError):
+    """What an outlet sends to was deleted and made anew, or is smaller: what was sent is not all there."""
+
+
+class ChangesLost(OperatorError):
+    """The store has let go of changes, or of the rows, that an outlet has not sent."""
 
 
 class SettingsRefused(OperatorError):

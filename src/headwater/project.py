@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import tempfile
 import threading
@@ -36,11 +37,15 @@ from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
+from headwater.operate.halt import Halt
 from headwater.operate.intake import drain, open_codec, open_intake, taking_in
-from headwater.operate.status import topic_status
+from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
+from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
-from headwater.plan import Plan, PlannedView, check
+from headwater.outlets import OpenTarget, Surroundings, open_target
+from headwater.outlets.dead import letters_topic
+from headwater.plan import Plan, PlannedOutlet, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
 
 if TYPE_CHECKING:
@@ -108,12 +113,20 @@ class Project:
     """
 
     def __init__(
-        self, folder: Path, settings: Settings, now: Now = wall_clock, open_store: OpenStore = open_store
+        self,
+        folder: Path,
+        settings: Settings,
+        now: Now = wall_clock,
+        open_store: OpenStore = open_store,
+        open_target: OpenTarget = open_target,
     ) -> None:
         self.folder = folder
         self.settings = settings
         self._now = now
         self._open_store = open_store
+        self._open_target = open_target
+        self._notes = Notes(folder / ".headwater" / "outlets")
+        self._sent: dict[str, Sent] = {}
         self._parsed = _read_declarations(folder, settings.data)
         self.declared = model.Project(
             name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
@@ -328,8 +341,11 @@ class Project:
     def dead(self, topic: str, *, since: Since = None) -> pa.Table:
         """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived.
 
-        Those that a redrive has brought back are not among them.
+        Those that a redrive has brought back are not among them. Of an outlet: the changes that it could not deliver.
         """
+        if isinstance(self.declared.find(topic), model.Outlet):
+            log = self._letters_log(self.plan().outlet(topic))
+            return reading.read(log, self._first(log, since))
         log = self._dead_log(topic)
         return open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
 
@@ -379,15 +395,16 @@ class Project:
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
+        sent: Callable[[Sent], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
     ) -> list[CaughtUp]:
-        """Take events in where topics declare it, and keep views, by default all, at the head, until `stop` is set.
+        """Take events in, keep views, by default all, at the head, and let their outlets send, until `stop` is set.
 
-        A view that fails for good ends alone, and `ended` is told; an intake likewise, and `failed` is told. What may
-        succeed later is tried again; a view that another run works on is waited for, or, without `wait`, ends with
-        `ViewBusy`. A batch that is being written when the end comes is finished. Silent topics are
-        ticked. `progress`, `ended` and `failed` are called from several threads.
+        A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
+        told. What may succeed later is tried again; a view that another run works on is waited for, or, without `wait`,
+        ends with `ViewBusy`. A batch that is being written when the end comes is finished. Silent topics are ticked.
+        `progress`, `ended`, `failed` and `sent` (how far outlets have come) are called from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -403,18 +420,27 @@ class Project:
         with (
             Ticker(topics, self._maintainer.after),
             taking_in(self.intakes(), failed) as takes_in,
+            sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
             _once_set(wanted, opened.stop),
         ):
             done = opened.keep_up(views or None, options, report, end, wait=wait)
-            while takes_in() and not wanted.wait(STOP_POLL.total_seconds()):
-                pass  # every view has ended, and the log goes on
+            while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
+                pass  # every view has ended, and the log or an outlet goes on
         return done
 
+    def send(self, *outlets: str) -> list[Sent]:
+        """Send what outlets, by default all, have to send, up to where their views are. One that fails stops alone.
+
+        Where the target allows it each change is there exactly once, however often and wherever this is called.
+        """
+        return drain_outlets(self._outlet_runs(outlets or self.outlets()))
+
     def status(self) -> Status:
-        """How topics and views are: heads, watermarks, lag, ledgers, and the figures of what runs in this process."""
+        """How topics, views and outlets are: heads, watermarks, lag, ledgers, and the figures of what runs here."""
         topics = [topic_status(self._topic_log(name), self._dead_log(name)) for name in self.plan().topics]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
-        return Status(self.name, self._now(), tuple(topics), tuple(views))
+        outlets = [self._outlet_status(planned) for planned in self.plan().outlets.values()]
+        return Status(self.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
 
     def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
         """Answer an SQL statement from a store, which it can't write to."""
@@ -465,13 +491,21 @@ class Project:
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
 
-    def changes(self, view: str, version: int | None = None, *, since: int | None = None) -> Iterator[pa.Table]:
+    def changes(
+        self,
+        view: str,
+        version: int | None = None,
+        *,
+        since: int | None = None,
+        accumulation: model.Accumulation = "accumulate",
+    ) -> Iterator[pa.Table]:
         """What changed in a view after a batch of it, by default all that is kept: a table for each batch.
 
         Columns: `op` (insert, update or delete), the row `before` and `after`, `batch`, `commit`, `at`, `watermark` and
-        `watermark_before`, and `timing` (early, on time or late).
+        `watermark_before`, and `timing` (early, on time or late). With accumulation `discard`, `after` has the
+        differences of totals in place of totals, for views whose columns add up.
         """
-        return self._opened_views().changes(view, version, since)
+        return self._opened_views().changes(view, version, since, accumulation)
 
     def ledger(self, view: str) -> Ledger:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
@@ -490,6 +524,55 @@ class Project:
         """
         return self._opened_views().explain(view, spark=spark)
 
+    def outlets(self, *views: str) -> list[str]:
+        """The names of the outlets of views, by default of all."""
+        named = {self.plan().view(name).name for name in views}
+        outlets = self.plan().outlets.values()
+        return [planned.name for planned in outlets if not named or planned.view.name in named]
+
+    def _outlet_runs(self, outlets: Sequence[str], sent: Callable[[Sent], None] = lambda _: None) -> list[OutletRun]:
+        return [self._outlet_run(self.plan().outlet(name), sent) for name in outlets]
+
+    def _outlet_run(self, planned: PlannedOutlet, sent: Callable[[Sent], None] = lambda _: None) -> OutletRun:
+        def report(found: Sent) -> None:
+            self._sent[planned.name] = found
+            sent(found)
+
+        settings, halt = self.settings, Halt()
+        surroundings = Surroundings(
+            self.name,
+            self.folder,
+            settings.kafka,
+            settings.webhooks,
+            settings.storage,
+            open_storage(self._place("outlets"), settings.storage),
+            halt,
+            self._now,
+            random.random,
+        )
+        return OutletRun(
+            planned,
+            self._opened_views().feed(planned),
+            lambda: self._open_target(planned, surroundings),
+            lambda: self._letters_log(planned),
+            self._notes,
+            self._patience,
+            halt,
+            random.random,
+            self._now,
+            report,
+        )
+
+    def _outlet_status(self, planned: PlannedOutlet) -> OutletStatus:
+        sent = self._sent.get(planned.name) or self._notes.read(planned)
+        feed = self._opened_views().feed(planned)
+        return OutletStatus(sent, min(feed.lag(sent.place), feed.lag(sent.seen)))
+
+    @property
+    def _patience(self) -> Patience:
+        settings = self.settings.catch_up
+        return Patience(settings.attempts, settings.backoff, settings.longest_backoff, settings.give_up_after)
+
     def _opened_views(self) -> Views:
         with self._planning:
             if self._views is None:
@@ -501,9 +584,7 @@ class Project:
                     self.folder / ".headwater",
                     self.settings.spark,
                     at_once=settings.views_at_once,
-                    patience=Patience(
-                        settings.attempts, settings.backoff, settings.longest_backoff, settings.give_up_after
-                    ),
+                    patience=self._patience,
                     open_store=self._open_store,
                 )
             return self._views
@@ -532,6 +613,10 @@ class Project:
 
     def _dead_log(self, name: str) -> TopicLog:
         return self._open("dead", dead_topic(self.topic(name)))
+
+    def _letters_log(self, planned: PlannedOutlet) -> TopicLog:
+        """The dead letters of an outlet."""
+        return self._open("undelivered", letters_topic(planned.outlet))
 
     def _derived_log(self, planned: PlannedView) -> TopicLog:
         """A changed declaration gives other rows, and so another topic: each plan of a view has its own."""

@@ -1,7 +1,11 @@
-"""The command line as a user runs it: real processes, what they print, what they exit with."""
+"""The command line as a user runs it: what commands print, and what they exit with.
+
+Most of them run in this process; where the process itself matters, in one of their own.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -12,15 +16,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import headwater as hw
 from headwater.cli import app
+
+UNSET = ("FORCE_COLOR", "HEADWATER_PROJECT")
 
 
 def headwater(*arguments: object, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    command = [str(argument) for argument in arguments]
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, command, input=stdin, env=dict.fromkeys(UNSET), catch_exceptions=False)
+    return subprocess.CompletedProcess(command, done.exit_code, done.stdout, done.stderr)
+
+
+def process(*arguments: object, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from headwater.cli import main; main()", *map(str, arguments)]
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "HEADWATER_PROJECT")
-    }
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
     done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, env=environment, timeout=60)
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -94,7 +107,7 @@ def test_plan_prints_a_tree_and_json(shop: Path) -> None:
 
 def test_standard_input_strictness_and_batches(shop: Path) -> None:
     event = b'{"id": "s-%d", "quantity": 1, "price": 2, "at": "2026-01-05T10:00:00Z"}\n'
-    done = headwater(
+    done = process(
         "append", "orders", "-", "--batch", 2, "--json", folder=shop, stdin=b"".join(event % n for n in range(5))
     )
     assert json.loads(done.stdout) | {"watermark": None} == {
@@ -126,14 +139,18 @@ def test_wrong_arguments_exit_with_1_and_say_what_to_do(shop: Path, arguments: t
 
 
 def test_wrong_usage_exits_with_2(shop: Path) -> None:
-    assert headwater("append", folder=shop).returncode == 2
+    assert process("append", folder=shop).returncode == 2
     assert headwater("apend", "orders", folder=shop).returncode == 2
 
 
 def test_outside_a_project_it_says_so(tmp_path: Path) -> None:
-    done = headwater("check", folder=tmp_path)
+    done = process("check", folder=tmp_path)
     assert done.returncode == 1
     assert "headwater init DIR" in done.stderr
+
+
+def test_the_version_is_told(tmp_path: Path) -> None:
+    assert headwater("--version", folder=tmp_path).stdout == f"headwater {hw.__version__}\n"
 
 
 def test_a_tick_moves_the_watermark(shop: Path) -> None:

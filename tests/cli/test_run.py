@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.cli.run import Narrator, ended_by_signals
-from headwater.errors import ViewFailed
-from headwater.operate import CaughtUp, Reading
+from headwater.errors import TargetDenied, ViewFailed
+from headwater.operate import CaughtUp, Reading, Sent
+from headwater.outlets import Place
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FOLLOWS = Reading("spend", {"payments": 7}, {"payments": 9}, 30, AT, version=2)
@@ -29,6 +31,24 @@ def test_lines_name_the_view_and_where_it_is() -> None:
         'WARNING view waits view=spend note="attempt 2 of 5 in 0.5 s: locked"',
         "INFO    view follows view=spend version=2 commits=payments:7 lag=2 watermark=2026-01-01T12:00:00.000 rows=30",
     ], "one that goes on is told of now and then, and when it goes on again"
+
+
+def test_lines_name_the_outlet_and_how_far_it_has_sent() -> None:
+    lines: list[str] = []
+    narrator = Narrator(as_records=False, write=lines.append)
+    sends = Sent("hook", "spend", "https://host/hook", "sending", Place(2, 7), changes=30)
+    for sent in (Sent("hook", "spend", "https://host/hook", "sending"), sends, sends):
+        narrator.sent(sent)
+    narrator.sent(replace(sends, state="waiting", note="attempt in 0.5 s: away"))
+    narrator.sent(sends)
+    narrator.failed(TargetDenied("nobody is there", outlet="hook"))
+    assert [line.split(" ", 1)[1].strip() for line in lines] == [
+        'INFO    outlet sends outlet=hook view=spend place="version 2, batch 7" changes=30 dead=0',
+        'WARNING outlet waits outlet=hook note="attempt in 0.5 s: away"',
+        'INFO    outlet sends outlet=hook view=spend place="version 2, batch 7" changes=30 dead=0',
+        'ERROR   outlet stopped error=target-denied summary="nobody is there" outlet=hook',
+    ]
+    assert narrator.failures == 1
 
 
 def test_json_lines_have_stable_names() -> None:

@@ -160,5 +160,35 @@ def functions(draw: st.DrawFn) -> model.Function:
     )
 
 
+def outlets() -> st.SearchStrategy[model.Outlet]:
+    texts = TEXT.map(str.strip).filter(bool)
+    shared: dict[str, Any] = {
+        "name": NAMES,
+        "view": NAMES,
+        "accumulation": st.sampled_from(["accumulate", "discard"]),
+        "start": st.sampled_from(["earliest", "latest"]),
+        "comment": st.none() | TEXT.filter(bool),
+    }
+    kafka = st.builds(
+        model.Outlet,
+        **shared,
+        to=st.from_regex(r"kafka://[a-z][a-zA-Z0-9._-]{0,9}", fullmatch=True),
+        envelope=st.sampled_from(["change", "row", "upsert", "debezium"]),
+        key=st.lists(NAMES, max_size=2).map(tuple),
+        brokers=st.none() | texts,
+        cluster=texts,
+    )
+    webhook = st.builds(
+        model.Outlet,
+        **shared,
+        to=st.from_regex(r"https?://[a-z]{1,9}(:[1-9][0-9]{1,3})?/[a-z?=']{0,9}", fullmatch=True),
+        per_request=st.integers(1, 1000),
+        attempts=st.integers(1, 100),
+        timeout=LENGTHS,
+        headers=st.none() | texts,
+    )
+    return st.one_of(kafka, webhook)
+
+
 def declarations() -> st.SearchStrategy[model.Declaration]:
-    return st.one_of(topics(), views(), functions())
+    return st.one_of(topics(), views(), functions(), outlets())

@@ -68,4 +68,17 @@ def test_the_options_of_each_kind_are_those_of_the_language() -> None:
             *("layout", "score", "group", "ttl", "index"),
         ],
         "view": [],
+        "outlet": [
+            "envelope",
+            "format",
+            "accumulation",
+            "start",
+            "key",
+            "brokers",
+            "cluster",
+            "per_request",
+            "attempts",
+            "timeout",
+            "headers",
+        ],
     }

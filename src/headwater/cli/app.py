@@ -29,7 +29,15 @@ from headwater.cli.output import (
     show_rows,
 )
 from headwater.cli.plan import show_description, show_plan
-from headwater.cli.views import CatchingUp, caught_up_record, show_caught_up, show_ledger, show_table, show_verified
+from headwater.cli.views import (
+    CatchingUp,
+    caught_up_record,
+    show_caught_up,
+    show_ledger,
+    show_sent,
+    show_table,
+    show_verified,
+)
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
 from headwater.operate.halt import Halt
@@ -42,6 +50,7 @@ app = typer.Typer(
     name="headwater",
     help="Materialized views over event streams: correct, fresh and rebuildable.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,6 +62,13 @@ Folder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of tables.")]
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or table of the project.")]
 HERE = Path()
+
+
+@app.callback()
+def _headwater(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(f"headwater {hw.__version__}")
+        raise typer.Exit
 
 
 def command(function: Callable[P, int | None], to: typer.Typer = app) -> Callable[P, None]:
@@ -120,6 +136,7 @@ def _line_of(project: Project, finding: HeadwaterError) -> str | None:
 def _summarise(project: Project, errors: int, cautions: int) -> None:
     declared = project.declared
     counts = [(len(list(declared.topics)), "topic"), (len(list(declared.views)), "view")]
+    counts += [(count, "outlet")] if (count := len(list(declared.outlets))) else []
     held = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
     verdict = "[green]ok[/]" if not errors else f"[red]{errors} error{'' if errors == 1 else 's'}[/]"
     more = f", {cautions} warning{'' if cautions == 1 else 's'}" if cautions else ""
@@ -334,11 +351,16 @@ def catch_up(
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Bring views to the head of their topics, and end. A view that fails stops alone; Ctrl-C stops all, cleanly."""
+    """Bring views to the head of their topics, send on what their outlets send, and end.
+
+    A view or an outlet that fails stops alone; Ctrl-C stops all, cleanly.
+    """
     limits = {"max_rows": max_rows, "max_commits": max_commits}
     options = {name: str(limit) for name, limit in limits.items() if limit is not None}
     with hw.open(project) as opened, CatchingUp(quiet=json_) as watched:
         done = opened.catch_up(*(views or ()), options=options, progress=watched.update)
+        outlets = opened.outlets(*(views or ()))
+        sent = opened.send(*outlets) if outlets else []
     for found in done:
         if found.error is not None:
             show_error(found.error, as_records=json_)
@@ -346,7 +368,14 @@ def catch_up(
             print_json(caught_up_record(found))
         else:
             show_caught_up(found)
-    return 1 if any(found.error for found in done) else 0
+    for outlet in sent:
+        if outlet.error is not None:
+            show_error(outlet.error, as_records=json_)
+        elif json_:
+            print_json(outlet.as_dict())
+        else:
+            show_sent(outlet)
+    return 1 if any(found.error for found in done) or any(outlet.error for outlet in sent) else 0
 
 
 @command

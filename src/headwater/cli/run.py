@@ -18,7 +18,7 @@ from typing import Any
 
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
-from headwater.operate import CaughtUp, Reading
+from headwater.operate import CaughtUp, Reading, Sent
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -64,10 +64,23 @@ class Narrator:
                 watermark=reading.watermark, rows=reading.rows,
             )  # fmt: skip
 
+    def sent(self, sent: Sent) -> None:
+        """Tell how an outlet goes on: at once when it waits or goes on again; else now and then."""
+        outlet, now = f"outlet {sent.outlet}", time.monotonic()
+        is_due = outlet in self._waiting or now - self._told.get(outlet, -EVERY) >= EVERY
+        if sent.state == "waiting":
+            self._waiting.add(outlet)
+            self.tell("outlet waits", "warning", outlet=sent.outlet, note=sent.note)
+        elif sent.state == "sending" and sent.place is not None and is_due:
+            self._waiting.discard(outlet)
+            self._told[outlet] = now
+            figures: dict[str, Any] = {"place": str(sent.place), "changes": sent.changes, "dead": sent.dead}
+            self.tell("outlet sends", outlet=sent.outlet, view=sent.view, **figures)
+
     def failed(self, error: HeadwaterError) -> None:
-        """Tell that an intake has stopped, and why."""
+        """Tell that an intake or an outlet has stopped, and why."""
         self.failures += 1
-        self.tell("intake stopped", "error", **error.as_dict())
+        self.tell("outlet stopped" if "outlet" in error.fields else "intake stopped", "error", **error.as_dict())
 
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""

@@ -44,7 +44,7 @@ def run(
     project: Folder = HERE,
     json_: Annotated[bool, typer.Option("--json", help="Logs as JSON lines.")] = False,
 ) -> int:
-    """Keep views at the head of their topics and serve them, until Ctrl-C or SIGTERM. One that fails stops alone."""
+    """Keep views at the head, serve them and let outlets send, until Ctrl-C or SIGTERM. One that fails stops alone."""
     narrator = Narrator(as_records=json_)
     with hw.open(project) as opened, ended_by_signals() as stop:
         wanted = {"host": host, "port": port}
@@ -57,6 +57,7 @@ def run(
                 progress=narrator.progress,
                 ended=narrator.ended,
                 failed=narrator.failed,
+                sent=narrator.sent,
                 stop=stop,
                 wait=wait,
             )

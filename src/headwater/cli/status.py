@@ -1,4 +1,4 @@
-"""What `headwater status` shows: the golden figures, topics first, then views."""
+"""What `headwater status` shows: the golden figures, topics first, then views and outlets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from headwater.cli.output import console, show_rows
 from headwater.operate import Status
-from headwater.operate.status import StoreStatus, TopicStatus, ViewStatus
+from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
 def show_status(status: Status) -> None:
-    """Topics and views as tables."""
+    """Topics, views and outlets as tables."""
     console.print(f"[bold]{status.project}[/] at {status.at:%Y-%m-%d %H:%M:%S} UTC")
     if status.topics:
         show_rows([_topic(topic) for topic in status.topics], list(_topic(status.topics[0])))
@@ -21,6 +21,10 @@ def show_status(status: Status) -> None:
         console.print()
         show_rows(several, list(several[0]))
 
+    if status.outlets:
+        console.print()
+        show_rows([_outlet(outlet) for outlet in status.outlets], list(_outlet(status.outlets[0])))
+
 
 def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:
     return {
@@ -29,6 +33,20 @@ def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:
         "lag": store.lag,
         "watermark": store.watermark,
         "error": store.error,
+    }
+
+
+def _outlet(outlet: OutletStatus) -> dict[str, Any]:
+    sent = outlet.sent
+    return {
+        "outlet": sent.outlet,
+        "view": sent.view,
+        "to": sent.to,
+        "state": sent.state,
+        "lag": outlet.lag,
+        "sent": sent.changes,
+        "dead": sent.dead,
+        "note": sent.note,
     }
 
 

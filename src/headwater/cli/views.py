@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 from headwater.cli.output import console, print_json, problems, show_instant, show_rows
-from headwater.operate import CaughtUp, Ledger, Reading, Verified
+from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified
 
 DIFFERENCES_SHOWN = 10
 _FATES = {"used": "green", "filtered": "blue", "late": "yellow", "duplicates": "magenta", "dead": "red"}
@@ -48,6 +48,13 @@ def show_caught_up(done: CaughtUp) -> None:
     rebuilt = f" [yellow](rebuilt from the log: {done.rebuilt})[/]" if done.rebuilt else ""
     until = f", watermark {show_instant(position.watermark)}" if position else ""
     console.print(f"[green]{done.view}[/]: read up to {commits}{until}{rebuilt}")
+
+
+def show_sent(sent: Sent) -> None:
+    """How far an outlet has come."""
+    place = f"up to {sent.place}" if sent.place else "nothing"
+    dead = f", [yellow]{sent.dead:,} undelivered[/]" if sent.dead else ""
+    console.print(f"[green]{sent.outlet}[/]: sent {place} of {sent.view} to {escape(sent.to)}{dead}")
 
 
 class CatchingUp:

@@ -8,7 +8,8 @@ that is registered nowhere. `load_python` runs a file and collects the declarati
 
 from headwater.declare.function import function
 from headwater.declare.load import load_python
+from headwater.declare.outlet import outlet
 from headwater.declare.topic import stream, table
 from headwater.declare.view import view
 
-__all__ = ["function", "load_python", "stream", "table", "view"]
+__all__ = ["function", "load_python", "outlet", "stream", "table", "view"]

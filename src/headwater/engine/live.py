@@ -35,7 +35,7 @@ from headwater.log.watch import Watch
 from headwater.model import Emit, Session
 from headwater.plan import PlannedView
 from headwater.plan.execution import is_stateless
-from headwater.plan.stages import Aggregate, Assign, Project, Scan, Stage
+from headwater.plan.stages import Aggregate, Assign, Late, Project, Scan, Stage
 
 _NONE: Mapping[str, str] = {}
 _LOOKED_AT = 50
@@ -151,7 +151,7 @@ class LiveView:
             topic: {"last_commit": str(max(log.head, 0))} if cut is None else {} for topic, log in self.logs.items()
         }
         tracked, bare = _needs_watermark(self.planned), _is_bare(self.planned)
-        stamped = tracked or any(isinstance(stage, Assign) for stage in self.planned.stages)
+        stamped = tracked or any(isinstance(stage, Assign | Late) for stage in self.planned.stages)
         scans = iter(
             live_scan(spark, log, scan, pace, name, {**head, **options}, stamped=stamped, tracked=tracked, cut=cut)
             for name, scan in self.checkpoint.sources.items()

@@ -328,9 +328,8 @@ class Lowering:
         return Side(rows.frame, windowed=time is None)
 
     def _over(self, stage: Over) -> Rows:
-        rows = self._entered(stage.input)
+        frame = self._entered(stage.input).frame
         found = values_of(stage, self.horizon)
-        frame = rows.frame
         for columns in (found.first, found.values):
             frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
         final = later(F.col(MARK), ahead(stage, self.horizon))

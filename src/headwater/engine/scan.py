@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater.engine.cut import Cut
+from headwater.engine.source import schema_ddl
 from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
 from headwater.engine.stream import read_commits, read_stream
 from headwater.engine.view import Pace
@@ -36,7 +39,7 @@ def live_scan(
     """The topic as a stream. `name` is unique in the query. `stamped` rows carry their stamps, a `tracked` stream has a
     watermark that follows them. Without a `cut` the stream ends at its last commit.
     """
-    columns = _columns(scan, pace)
+    columns = columns_of(scan, pace)
     if not stamped:
         columns = [name for name in columns if name != pace.stamp or scan.column(name)]
     rows = _named(read_stream(spark, log, columns, name, options, cut), scan, pace, stamped=stamped)
@@ -57,12 +60,19 @@ def batch_scan(
 
     Files of which no row is later than `since` are left out, unless they have commits after `after`.
     """
-    time = _paced_by(scan, pace)
-    files = [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
-    return _named(read_commits(spark, log, _columns(scan, pace), files, first, last), scan, pace)
+    files = files_of(log, scan, pace, first, last, since, after)
+    return _named(read_commits(spark, log, columns_of(scan, pace), files, first, last), scan, pace)
 
 
-def _paced_by(scan: Scan, pace: Pace) -> str | None:
+def files_of(
+    log: TopicLog, scan: Scan, pace: Pace, first: int, last: int, since: datetime | None, after: int
+) -> list[DataFile]:
+    """The files of some commits that have rows later than `since`, or of commits after `after`."""
+    time = paced_by(scan, pace)
+    return [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
+
+
+def paced_by(scan: Scan, pace: Pace) -> str | None:
     """The column of the log whose time the view runs by."""
     return "_arrived_at" if pace.stamp == "_arrived_at" else scan.time
 
@@ -79,11 +89,19 @@ def slice_scan(
     """The rows up to a commit that are later than an instant, and those of the commits after another, which are new."""
     rows, new = batch_scan(spark, log, scan, pace, 0, last, since, after), F.col(COMMIT) > after
     time = F.col(STAMP if pace.stamp == "_arrived_at" else TIME)
-    kept = rows if since is None or _paced_by(scan, pace) is None else rows.where(new | (time > F.lit(since)))
+    kept = rows if since is None or paced_by(scan, pace) is None else rows.where(new | (time > F.lit(since)))
     return kept.withColumn(NEW, new)
 
 
-def _columns(scan: Scan, pace: Pace) -> list[str]:
+def given_scan(spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, rows: pa.Table, after: int) -> DataFrame:
+    """The same of rows that have been read already, in one partition."""
+    schema = StructType.fromDDL(schema_ddl(log.topic, rows.column_names))
+    frame = spark.createDataFrame(rows.combine_chunks(), schema).coalesce(1)  # behind an empty chunk Spark loses rows
+    return _named(frame, scan, pace).withColumn(NEW, F.col(COMMIT) > after)
+
+
+def columns_of(scan: Scan, pace: Pace) -> list[str]:
+    """The columns of the log that a scan reads."""
     own = ["_commit", "_row", pace.stamp, *(["_id"] if _is_identified(scan) else [])]
     time = [scan.time] if scan.time else []
     return list(dict.fromkeys([*(found.name for found in scan.columns), *time, *own]))

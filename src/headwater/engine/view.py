@@ -21,6 +21,7 @@ from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
 from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Late, Over, Role, Stage
+from headwater.plan.state import reach
 
 Logs = Mapping[str, TopicLog]
 _NONE, _MILLISECOND = timedelta(), timedelta(milliseconds=1)
@@ -55,6 +56,27 @@ def pace_of(planned: PlannedView) -> Pace:
     delay = planned.view.grace + max(gaps, default=timedelta())
     gathered = [below for stage in planned.stages if not isinstance(stage, STATELESS) for below in stage.inputs]
     return Pace(_stamp(planned), delay, delay + max((_behind(below) for below in gathered), default=timedelta()))
+
+
+def reach_of(planned: PlannedView) -> timedelta:
+    """How far before its instant of becoming final a row's inputs can lie: its horizon, and as long as it waits."""
+    return (planned.horizon or timedelta()) + waits_of(planned)
+
+
+def waits_of(planned: PlannedView) -> timedelta:
+    """How long after the time of its inputs, or the end of their window, a row of a view can become final."""
+    return _waits(planned.root, planned.sight)
+
+
+def _waits(stage: Stage, sight: timedelta | None) -> timedelta:
+    """How long a stage waits. Rows of endless groups are never final, but what is retained is in the view's horizon."""
+    below = max((_waits(found, sight) for found in stage.inputs), default=timedelta())
+    if isinstance(stage, Over):
+        return below + ahead(stage, sight)
+    if not isinstance(stage, Join | Apply):
+        return below
+    own = reach(stage)
+    return below + (sight or timedelta() if own is None else own)
 
 
 def _behind(stage: Stage) -> timedelta:

@@ -77,7 +77,7 @@ def count_rows(log: TopicLog, first: int = 0, last: int = _END) -> int:
     found = 0
     for file in log.snapshot().between(first, last):
         whole = file.commits[0] >= first and file.commits[1] <= last
-        found += file.rows if whole else _within(_read_file(log, file, ["_commit"]), file, first, last).num_rows
+        found += file.rows if whole else _within(read_file(log, file, ["_commit"]), file, first, last).num_rows
     return found
 
 
@@ -89,7 +89,7 @@ def seek(log: TopicLog, at: datetime) -> int:
         if file.least["_arrived_at"] >= at:
             found = min(found, file.commits[0])
         elif file.greatest["_arrived_at"] + timedelta(milliseconds=1) >= at:  # statistics may be cut to milliseconds
-            rows = _read_file(log, file, ["_commit", "_arrived_at"])
+            rows = read_file(log, file, ["_commit", "_arrived_at"])
             later = rows.filter(pc.greater_equal(rows["_arrived_at"], pa.scalar(at, rows["_arrived_at"].type)))
             found = min(found, pc.min(later["_commit"]).as_py() if later.num_rows else found)
     return found
@@ -157,10 +157,10 @@ def read_rows(log: TopicLog, files: list[DataFile], first: int, last: int, colum
     """The rows of these files that belong to the commits from `first` to `last`, in any order."""
     reads = list(dict.fromkeys([*columns, *_POSITION]))
     if len(files) < 2:
-        parts = [_read_file(log, file, reads) for file in files]
+        parts = [read_file(log, file, reads) for file in files]
     else:
         with ThreadPoolExecutor(min(8, len(files))) as pool:
-            parts = list(pool.map(lambda file: _read_file(log, file, reads), files))
+            parts = list(pool.map(lambda file: read_file(log, file, reads), files))
     kept = [_within(rows, file, first, last) for rows, file in zip(parts, files, strict=True)]
     return pa.concat_tables(kept).select(list(columns)) if kept else _empty(log, columns)
 
@@ -174,7 +174,7 @@ def read_in_order(
     return _in_order(read_rows(log, files, first, last, reads)).select(wanted)
 
 
-def _read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
+def read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
     """The columns of a file, typed as declared; a column that it lacks (it is older) is NULL."""
     try:
         with log.storage.open(file.path, file.size) as opened, pq.ParquetFile(opened) as parquet:

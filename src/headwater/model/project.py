@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headwater.model.function import Function
+from headwater.model.outlet import Outlet
 from headwater.model.store import Store
 from headwater.model.stream import Stream
 from headwater.model.table import Table
 from headwater.model.topic import Topic
 from headwater.model.view import View
 
-Declaration = Stream | Table | View | Function
+Declaration = Stream | Table | View | Function | Outlet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,11 @@ class Project:
     def functions(self) -> Iterator[Function]:
         """The functions."""
         return (found for found in self.declarations if isinstance(found, Function))
+
+    @property
+    def outlets(self) -> Iterator[Outlet]:
+        """The outlets."""
+        return (found for found in self.declarations if isinstance(found, Outlet))
 
     def find(self, name: str) -> Declaration | None:
         """The declaration of that name; names are compared without regard to case."""

@@ -1,10 +1,11 @@
-"""Running views: catching up, asking, verifying, explaining."""
+"""Running views and outlets: catching up, sending, asking, verifying, explaining."""
 
 from headwater.operate.explain import Explained
 from headwater.operate.ledger import Ledger
+from headwater.operate.outlet import Sent
 from headwater.operate.status import Status
 from headwater.operate.supervise import CaughtUp, Patience, Reading
 from headwater.operate.verify import Verified
 from headwater.operate.views import Views
 
-__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Status", "Verified", "Views"]
+__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Sent", "Status", "Verified", "Views"]

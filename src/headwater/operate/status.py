@@ -13,6 +13,7 @@ from headwater.log.journal import instant
 from headwater.log.read import count_rows
 from headwater.operate.figures import Figures
 from headwater.operate.ledger import Ledger
+from headwater.operate.outlet import Sent
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,18 @@ def lag_of(commits: Mapping[str, int], heads: Mapping[str, int]) -> int:
 
 
 @dataclass(frozen=True)
+class OutletStatus:
+    """An outlet: what it has sent, and how many batches of its view it has not."""
+
+    sent: Sent
+    lag: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same with stable field names."""
+        return self.sent.as_dict() | {"lag": self.lag}
+
+
+@dataclass(frozen=True)
 class Status:
     """A project at an instant."""
 
@@ -99,6 +112,7 @@ class Status:
     at: datetime
     topics: tuple[TopicStatus, ...]
     views: tuple[ViewStatus, ...]
+    outlets: tuple[OutletStatus, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -107,6 +121,7 @@ class Status:
             "at": self.at,
             "topics": [asdict(topic) for topic in self.topics],
             "views": [self._view(view) for view in self.views],
+            "outlets": [outlet.as_dict() for outlet in self.outlets],
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewBusy, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
@@ -103,6 +104,7 @@ class Run:
     derived: TopicLog | None = None
     watch: Watch | None = None
     waits: bool = True
+    columns: KeptColumns = field(default_factory=KeptColumns)
     commits: int = 0
     rows: int = 0
 
@@ -261,13 +263,16 @@ class Run:
     def _settle(
         self, target: Target, folder: Path, deliver: Callable[[Changes], None], derived: Derived | None
     ) -> None:
-        from headwater.engine.settle import Settled, SettleView
+        from headwater.engine.settle import SettleView
+        from headwater.engine.slice import Settled
 
         position = self.store.position(target.view, target.version)
         if derived is not None and position is not None:  # the process may have died before this was done
             derived.publish(position.watermark)
         begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
-        view = SettleView(self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted)
+        view = SettleView(
+            self.planned, target.key, self.logs, folder, deliver, lambda: self.halt.is_wanted, self.columns
+        )
         if self.watch is None:
             view.catch_up(self.spark, self.options, begin)
         else:

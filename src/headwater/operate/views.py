@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.engine.failure import failures_of
-from headwater.errors import HeadwaterError, NotSupportedYet, UnknownStore
+from headwater.errors import ArgumentRefused, HeadwaterError, NotSupportedYet, UnknownStore
 from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
 from headwater.log.watch import Watch
 from headwater.operate.explain import Explained, explain
@@ -26,8 +27,12 @@ from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
-from headwater.plan import Plan, PlannedView
+from headwater.outlets import Feed
+from headwater.outlets.discard import totals_apart
+from headwater.plan import Plan, PlannedOutlet, PlannedView
+from headwater.plan.additive import not_additive
 from headwater.plan.approximate import tolerances
+from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
 from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
 
@@ -76,6 +81,7 @@ class Views:
         self._stores: dict[str, Store] = {}
         self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
+        self._columns = KeptColumns()
 
     def catch_up(
         self,
@@ -172,17 +178,37 @@ class Views:
         with failures_of(name):
             return self._batch(self._plan.view(name), after, upto).rows(self._spark)
 
-    def changes(self, name: str, version: int | None = None, since: int | None = None) -> Iterator[pa.Table]:
+    def changes(
+        self,
+        name: str,
+        version: int | None = None,
+        since: int | None = None,
+        accumulation: model.Accumulation = "accumulate",
+    ) -> Iterator[pa.Table]:
         """What the batches of a version after `since` changed, by default of the served one: a table for each batch.
 
         Its columns are those of `changes_schema`, and `timing`, which says whether a change was early, on time or late.
+        With `discard`, `after` is how the totals of a row differ from before.
         """
         from headwater.engine.timing import with_timing
 
         planned = self._plan.view(name)
+        if accumulation == "discard":
+            _check_totals(planned)
         number = self._versions(planned).promoted().target.version if version is None else version
         for found in self._store_of(planned).changes(planned.name, number, since):
-            yield with_timing(planned, found)
+            marked = with_timing(planned, found)
+            yield totals_apart(marked, planned.identity) if accumulation == "discard" else marked
+
+    def feed(self, planned: PlannedOutlet) -> Feed:
+        """What an outlet sends: the changes of its view, with their timing."""
+        from headwater.engine.timing import with_timing
+
+        view, outlet = planned.view, planned.outlet
+        mark = partial(with_timing, view)
+        keyed, discards = outlet.envelope == "upsert", outlet.accumulation == "discard" and not is_only_added_to(view)
+        differ = partial(totals_apart, key=view.identity) if discards else None
+        return Feed(outlet.name, view.name, self._store_of(view), view.fingerprint, mark, outlet.start, keyed, differ)
 
     def ledger(self, name: str) -> Ledger:
         """What became of every row that the served version of a view has read."""
@@ -291,7 +317,7 @@ class Views:
                 return CaughtUp(planned.name, 0, error=error)
             settings = self._spark, options, self._patience, halt, report, self._chance
             derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch, waits)
+            found = Run(planned, store, versions, logs, *settings, derived, watch, waits, self._columns)
             return found.catch_up() if watch is None else found.keep_up()
 
         return run
@@ -387,6 +413,17 @@ def _told(task: Callable[[], CaughtUp], ended: Callable[[CaughtUp], object]) -> 
         return done
 
     return run
+
+
+def _check_totals(planned: PlannedView) -> None:
+    column = not_additive(planned) if planned.identity else next(iter(planned.columns)).name
+    if column is not None:
+        raise ArgumentRefused(
+            f'the totals of view "{planned.name}" have no differences',
+            detail=f'Column "{column}" doesn\'t add up: counts and sums of integers and decimals do, under a key.',
+            hint="Ask for accumulation = 'accumulate'.",
+            view=planned.name,
+        )
 
 
 def _commits(planned: PlannedView, version: Version) -> dict[str, int]:

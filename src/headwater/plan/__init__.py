@@ -7,10 +7,10 @@ from headwater.plan.data import as_dict, view_as_dict
 from headwater.plan.describe import describe, describe_view
 from headwater.plan.graph import Edge, Graph
 from headwater.plan.lineage import lineage, reaches, reads
-from headwater.plan.planned import Execution, Key, Plan, PlannedView
+from headwater.plan.planned import Execution, Key, Plan, PlannedOutlet, PlannedView
 from headwater.plan.stages import Ancestor, Field, Role, Stage
 
 __all__ = [
-    "Ancestor", "Edge", "Execution", "Field", "Graph", "Key", "Plan", "PlannedView", "Role", "Stage", "as_dict",
-    "check", "describe", "describe_view", "lineage", "reaches", "reads", "view_as_dict",
+    "Ancestor", "Edge", "Execution", "Field", "Graph", "Key", "Plan", "PlannedOutlet", "PlannedView", "Role", "Stage",
+    "as_dict", "check", "describe", "describe_view", "lineage", "reaches", "reads", "view_as_dict",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from headwater.plan.identity import judge_identity
 from headwater.plan.key import key_of
 from headwater.plan.late import late_rows
 from headwater.plan.lower import lower
+from headwater.plan.outlet import check_outlets
 from headwater.plan.own_function import called, check_functions
 from headwater.plan.planned import Plan, PlannedView
 from headwater.plan.prune import prune
@@ -75,7 +76,8 @@ class _Check:
         order = {name: place for place, name in enumerate(graph.order())}
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
             self._plan(view)
-        return Plan(self.project, _sorted(self.findings), self.planned, graph, called(self.functions))
+        outlets = check_outlets(self.project, self.planned, self.findings)
+        return Plan(self.project, _sorted(self.findings), self.planned, graph, called(self.functions), outlets)
 
     # Names
 
@@ -127,7 +129,7 @@ class _Check:
     def _graph(self) -> Graph:
         relations: dict[str, RelationKind] = {}
         for declaration in self.project.declarations:
-            if not isinstance(declaration, model.Function) and self._find(declaration.name) is declaration:
+            if isinstance(declaration, model.Topic | model.View) and self._find(declaration.name) is declaration:
                 relations[declaration.name] = _relation_kind(declaration)
         edges = {
             Edge(found.name, view.name)
@@ -148,7 +150,7 @@ class _Check:
 
     def _find(self, name: str) -> model.Topic | model.View | None:
         found = (item for item in self.project.declarations if item.name.lower() == name.lower())
-        return next((item for item in found if not isinstance(item, model.Function)), None)
+        return next((item for item in found if isinstance(item, model.Topic | model.View)), None)
 
     def _check_cycles(self, graph: Graph) -> None:
         for cycle in graph.cycles():
@@ -167,9 +169,13 @@ class _Check:
 
     def _context(self, view: model.View) -> Context:
         query = view.query if isinstance(view.query, model.SqlQuery) else model.SqlQuery("")
-        names = tuple(item.name for item in self.project.declarations if not isinstance(item, model.Function))
+        names = self._relations()
         reads = self._relation, self._late
         return Context(view, query, *reads, names, self.functions, self.findings, self.trees.get(id(view)))
+
+    def _relations(self) -> tuple[str, ...]:
+        """The names of all that can be read."""
+        return tuple(item.name for item in self.project.declarations if isinstance(item, model.Topic | model.View))
 
     def _relation(self, name: str) -> Relation | None:
         found = self._find(name)

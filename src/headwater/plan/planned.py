@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 from headwater import model
-from headwater.errors import CheckFailed, Finding, UnknownView
+from headwater.errors import CheckFailed, Finding, UnknownOutlet, UnknownView
 from headwater.plan.graph import Graph
 from headwater.plan.stages import Ancestor, Field, Scan, Stage
 from headwater.plan.state import time_of
@@ -136,6 +136,20 @@ class PlannedView:
 
 
 @dataclass(frozen=True)
+class PlannedOutlet:
+    """A checked outlet: the view that it sends, and the columns, if any, that its messages are keyed by."""
+
+    outlet: model.Outlet
+    view: PlannedView
+    key: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The outlet's name."""
+        return self.outlet.name
+
+
+@dataclass(frozen=True)
 class Plan:
     """A checked project. `views` are in the order in which they can be built: a view after all that it reads.
 
@@ -147,6 +161,7 @@ class Plan:
     views: Mapping[str, PlannedView]
     graph: Graph
     functions: Mapping[str, model.Function] = field(default_factory=dict)
+    outlets: Mapping[str, PlannedOutlet] = field(default_factory=dict)
 
     @property
     def topics(self) -> Mapping[str, model.Topic]:
@@ -170,4 +185,12 @@ class Plan:
         if found is None:
             known = ", ".join(self.views) or "none"
             raise UnknownView(f'the project has no view "{name}"', detail=f"Its views are {known}.", view=name)
+        return found
+
+    def outlet(self, name: str) -> PlannedOutlet:
+        """The planned outlet of that name, without regard to case."""
+        found = next((outlet for outlet in self.outlets.values() if outlet.name.lower() == name.lower()), None)
+        if found is None:
+            known = ", ".join(self.outlets) or "none"
+            raise UnknownOutlet(f'the project has no outlet "{name}"', detail=f"Its outlets are {known}.", outlet=name)
         return found

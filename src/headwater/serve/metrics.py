@@ -1,4 +1,4 @@
-"""The figures as Prometheus has them. Labels are names of topics and views: as many as are declared, never more."""
+"""The figures as Prometheus has them. Labels are names of topics, views and outlets: as many as are declared."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Metrics(Collector):
         status = self._project.status()
         yield from _topics(status)
         yield from _views(status)
+        yield from _outlets(status)
 
     def describe(self) -> Iterator[Metric]:
         """Nothing beforehand: registering must not ask the project."""
@@ -68,3 +69,17 @@ def _views(status: Status) -> Iterator[Metric]:
             if found is not None:
                 fresh.add_metric([view.view, str(share)], found)
     yield from (lag, stopped, fates, remainder, fresh)
+
+
+def _outlets(status: Status) -> Iterator[Metric]:
+    lag = GaugeMetricFamily("headwater_outlet_lag_batches", "Batches that an outlet has not sent.", labels=["outlet"])
+    stopped = GaugeMetricFamily("headwater_outlet_stopped", "1 if an outlet has stopped for good.", labels=["outlet"])
+    sent = CounterMetricFamily("headwater_outlet_changes", "Changes that an outlet has sent.", labels=["outlet"])
+    dead = CounterMetricFamily("headwater_outlet_dead", "Changes that could not be delivered.", labels=["outlet"])
+    for outlet in status.outlets:
+        labels = [outlet.sent.outlet]
+        lag.add_metric(labels, outlet.lag)
+        stopped.add_metric(labels, float(outlet.sent.state == "stopped"))
+        sent.add_metric(labels, outlet.sent.changes)
+        dead.add_metric(labels, outlet.sent.dead)
+    yield from (lag, stopped, sent, dead)

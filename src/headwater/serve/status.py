@@ -24,13 +24,13 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/status")
     def status(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """How every topic and view is: heads, watermarks, lag, rates, freshness, ledgers."""
+        """How every topic, view and outlet is: heads, watermarks, lag, rates, freshness, ledgers."""
         access.check_whole()
         return answer(service.project.status().as_dict())
 
     @router.get("/lineage")
     def lineage(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """What is read by what: topics, views and stores, and the edges between them."""
+        """What is read by what: topics, views, stores and outlets, and the edges between them."""
         access.check_whole()
         return answer(lineage_of(service.project))
 
@@ -74,4 +74,7 @@ def lineage_of(project: Project) -> dict[str, Any]:
             edges += [{"from": planned.name, "to": f"store {name}"} for name in named]
     stores = {edge["to"] for edge in edges if edge["to"].startswith("store ")}
     nodes += [{"name": name, "kind": "store"} for name in sorted(stores)]
+    for outlet in plan.outlets.values():
+        nodes.append({"name": outlet.name, "kind": "outlet"})
+        edges.append({"from": outlet.view.name, "to": outlet.name})
     return {"nodes": nodes, "edges": edges}

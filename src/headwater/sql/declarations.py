@@ -14,15 +14,16 @@ from sqlglot import exp
 from headwater import model
 from headwater.errors import DuplicateName, EmitRefused, Finding, Origin, SyntaxRefused
 from headwater.sql.dialect import Headwater
-from headwater.sql.nodes import CreateFunction, CreateTopic, CreateView
+from headwater.sql.nodes import CreateFunction, CreateOutlet, CreateTopic, CreateView
 from headwater.sql.options import SERVING, read_options
+from headwater.sql.outlets import read_outlet
 from headwater.sql.reading import Reading, syntax_refused
 from headwater.sql.refusal import Refusal, Unparsed
 from headwater.sql.source import Source, statements, tokenize
 from headwater.sql.spelling import spell
 from headwater.sql.topics import read_topic
 
-_STATEMENT_HINT = "A declaration starts with CREATE STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW or FUNCTION."
+_STATEMENT_HINT = "A declaration starts with CREATE STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW, FUNCTION or OUTLET."
 _EMITS = {"CHANGES": model.Emit.CHANGES, "FINAL": model.Emit.FINAL, "ON WINDOW CLOSE": model.Emit.FINAL}
 
 
@@ -98,6 +99,8 @@ def _declared(reading: Reading, tree: exp.Expr | None) -> model.Declaration | No
             return _view(reading, tree)
         case CreateFunction():
             return _function(reading, tree)
+        case CreateOutlet():
+            return read_outlet(reading, tree)
         case _:
             return None
 

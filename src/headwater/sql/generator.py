@@ -11,6 +11,7 @@ from sqlglot.generators.spark import SparkGenerator
 from headwater.sql.nodes import (
     ColumnClause,
     CreateFunction,
+    CreateOutlet,
     CreateTopic,
     CreateView,
     KeyClause,
@@ -43,6 +44,7 @@ class HeadwaterGenerator(SparkGenerator):
         # sqlglot finds the methods of its own nodes by name; those of ours it is told
         ColumnClause: lambda self, node: self.columnclause_sql(node),
         CreateFunction: lambda self, node: self.createfunction_sql(node),
+        CreateOutlet: lambda self, node: self.createoutlet_sql(node),
         CreateTopic: lambda self, node: self.createtopic_sql(node),
         CreateView: lambda self, node: self.createview_sql(node),
         KeyClause: lambda self, node: self.keyclause_sql(node),
@@ -145,6 +147,12 @@ class HeadwaterGenerator(SparkGenerator):
         head = f"CREATE FUNCTION {exists}{self.sql(expression, 'this')}({parameters})"
         returns = f" RETURNS {self.sql(expression, 'returns')}"
         return f"{head}{returns}{self._comment(expression)}{self.sep()}RETURN {self.sql(expression, 'expression')}"
+
+    def createoutlet_sql(self, expression: CreateOutlet) -> str:
+        exists = "IF NOT EXISTS " if expression.args.get("exists") else ""
+        name, view, target = (self.sql(expression, part) for part in ("this", "view", "expression"))
+        head = f"CREATE OUTLET {exists}{name} FROM {view} TO {target}"
+        return f"{head}{self._comment(expression)}{self._options(expression)}"
 
     def _comment(self, expression: exp.Expr) -> str:
         comment = self.sql(expression, "comment")

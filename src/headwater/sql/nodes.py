@@ -93,6 +93,19 @@ class CreateFunction(exp.Expression):
     }
 
 
+class CreateOutlet(exp.Expression):
+    """`CREATE OUTLET this FROM view TO expression [COMMENT comment] [WITH (options)]`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "view": True,
+        "expression": True,
+        "comment": False,
+        "options": False,
+        "exists": False,
+    }
+
+
 class WindowFunction(exp.Expression):
     """`kind(TABLE this [PARTITION BY partition_by], DESCRIPTOR(time), expressions [, zone])`, inside an `exp.Table`.
 

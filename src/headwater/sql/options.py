@@ -110,6 +110,13 @@ def read_name(text: str) -> str:
     return text.strip()
 
 
+def read_count(text: str) -> int:
+    """A whole number from 1."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
 def read_start(text: str) -> str | datetime:
     """`earliest`, `latest`, or an instant in ISO 8601; without a zone it is UTC."""
     if text.strip().lower() in ("earliest", "latest"):
@@ -249,6 +256,41 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         *SERVING,
     ),
     "view": (),
+    "outlet": (
+        OptionKind(
+            "envelope",
+            "'change', 'row', 'upsert' or 'debezium'",
+            _one_of("change", "row", "upsert", "debezium"),
+            "what is sent of a change",
+            "'change'",
+        ),
+        OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+        OptionKind(
+            "accumulation",
+            "'accumulate' or 'discard'",
+            _one_of("accumulate", "discard"),
+            "send new totals, or how they differ from what was sent before",
+            "'accumulate'",
+        ),
+        OptionKind(
+            "start",
+            "'earliest' or 'latest'",
+            _one_of("earliest", "latest"),
+            "what the first run begins with: all that the view has, or what changes from then on",
+            "'earliest'",
+        ),
+        OptionKind("key", "columns", read_names, "what a message is keyed by", "what tells the rows of the view apart"),
+        OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
+        OptionKind(
+            "cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"
+        ),
+        OptionKind(
+            "per_request", "number", read_count, "how many changes share a request; more than 1 as an array", "1"
+        ),
+        OptionKind("attempts", "number", read_count, "how often a request is sent that is answered 'not now'", "10"),
+        OptionKind("timeout", "duration", read_duration, "how long the answer to a request may take", "'10 seconds'"),
+        OptionKind("headers", "name", read_name, "the section of headwater.toml with headers for the requests"),
+    ),
 }
 """The options of each kind of declaration."""
 

@@ -97,7 +97,7 @@ def _title(statement: Statement) -> tuple[str, str]:
     """Kind and name from the first words, so that a statement that can't be read is named in its finding."""
     words = [token.text for token in statement.tokens[:8]]
     upper = [word.upper() for word in words]
-    kinds = ("STREAM", "TABLE", "SOURCE", "VIEW", "FUNCTION")
+    kinds = ("STREAM", "TABLE", "SOURCE", "VIEW", "FUNCTION", "OUTLET")
     at = next((index for index, word in enumerate(upper[:5]) if word in kinds), None)
     if upper[:1] != ["CREATE"] or at is None:
         return "statement", ""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from headwater import model
 from headwater.errors import ArgumentRefused
 from headwater.sql.interval import spell_interval
+from headwater.sql.options import OPTIONS
 from headwater.sql.query import parse_query
 from headwater.sql.spelling import spell, spell_name, spell_text
 from headwater.sql.types import sqlglot_type
@@ -34,6 +35,8 @@ def render(declaration: model.Declaration) -> str:
             return _view(declaration)
         case model.Function():
             return _function(declaration)
+        case model.Outlet():
+            return _outlet(declaration)
         case _:
             return _topic(declaration)
 
@@ -137,6 +140,27 @@ def _serving_options(serving: model.Serving) -> dict[str, str]:
         "ttl": "" if serving.ttl is None else model.spell_duration(serving.ttl),
         "index": "; ".join(map(_listed, serving.indexes)),
     }
+
+
+def _outlet(outlet: model.Outlet) -> str:
+    head = f"CREATE OUTLET {spell_name(outlet.name)} FROM {spell_name(outlet.view)} TO {spell_text(outlet.to)}"
+    return f"{head}{_comment(outlet.comment)}{_with(_outlet_options(outlet))}"
+
+
+def _outlet_options(outlet: model.Outlet) -> dict[str, str]:
+    """Those that differ from their defaults, as WITH takes them."""
+    options = {}
+    for option in OPTIONS["outlet"]:
+        value = getattr(outlet, option.name)
+        if value != getattr(model.Outlet, option.name):
+            options[option.name] = _option(value)
+    return options
+
+
+def _option(value: object) -> str:
+    if isinstance(value, timedelta):
+        return model.spell_duration(value)
+    return _listed(value) if isinstance(value, tuple) else str(value)
 
 
 def _function(function: model.Function) -> str:

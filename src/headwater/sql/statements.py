@@ -1,4 +1,4 @@
-"""Statements: CREATE STREAM, TABLE, SOURCE, [MATERIALIZED] VIEW and FUNCTION, as users of Flink and RisingWave type.
+"""Statements: CREATE STREAM, TABLE, SOURCE, [MATERIALIZED] VIEW, FUNCTION, OUTLET, as users of Flink know them.
 
 The reader is strict: what it doesn't know it refuses where it stands, by name where others have such a clause and we
 don't, rather than keeping it as text.
@@ -18,6 +18,7 @@ from headwater.sql.interval import interval
 from headwater.sql.nodes import (
     ColumnClause,
     CreateFunction,
+    CreateOutlet,
     CreateTopic,
     CreateView,
     KeyClause,
@@ -86,8 +87,10 @@ class HeadwaterParser(QueryParser):
             statement = self._parse_view(materialized=False)
         elif self._match_text_seq("FUNCTION"):
             statement = self._parse_declared_function()
+        elif self._match_text_seq("OUTLET"):
+            statement = self._parse_outlet()
         else:
-            self.raise_error("expected STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW or FUNCTION")
+            self.raise_error("expected STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW, FUNCTION or OUTLET")
         if self._curr:
             self.raise_error("expected the end of the statement")
         return self.expression(statement, created)
@@ -262,7 +265,7 @@ class HeadwaterParser(QueryParser):
             else:
                 hint = "COMMENT '…' and WITH (…) may stand here, each once."
                 self.refuse(place, f'CREATE {kind} has no clause "{place.text}"', hint=hint, kind=ClauseRefused)
-        if kind in ("STREAM", "TABLE", "SOURCE") and self._curr:
+        if kind in ("STREAM", "TABLE", "SOURCE", "OUTLET") and self._curr:
             hint = "Use CREATE MATERIALIZED VIEW … AS for the result of a query."
             self.refuse(None, f"CREATE {kind} takes no query", hint=hint, kind=ClauseRefused)
         return comment, options
@@ -364,6 +367,23 @@ class HeadwaterParser(QueryParser):
             comment=comment,
             expression=self.parse_body(),
             exists=exists or None,
+        )
+
+    # Outlets
+
+    def _parse_outlet(self) -> CreateOutlet:
+        exists = self._parse_if_not_exists()
+        name = self._parse_declared_name()
+        self.expect_text("FROM")
+        if self._match_text_seq("LATE", "("):
+            hint = "Declare CREATE MATERIALIZED VIEW … AS SELECT * FROM late(…), and send that view."
+            self.refuse(self._prev, "an outlet sends a view, not late rows", hint=hint, kind=ClauseRefused)
+        view = self._parse_declared_name()
+        self.expect_text("TO")
+        target = self._parse_text("the target")
+        comment, options = self._parse_comment_and_options("OUTLET")
+        return CreateOutlet(
+            this=name, view=view, expression=target, comment=comment, options=options, exists=exists or None
         )
 
     def parse_body(self) -> exp.Expr:

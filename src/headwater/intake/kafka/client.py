@@ -33,7 +33,7 @@ OWN = {
 """Options that nobody else sets: the log keeps the positions, and a position that is gone must be seen."""
 ANSWER_SECONDS = 10.0
 """How long the brokers have to answer a question."""
-_REFUSALS = frozenset(
+REFUSALS = frozenset(
     {
         KafkaError._AUTHENTICATION,
         KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -45,7 +45,8 @@ _REFUSALS = frozenset(
         KafkaError._SSL,
     }
 )
-_ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
+"""What Kafka says for good: another attempt can't help."""
+ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,19 @@ def configuration(kafka: Kafka, options: Mapping[str, str], group: str) -> dict[
     return {"group.id": group, **given, **OWN, "bootstrap.servers": brokers}
 
 
+def describe_topic(admin: AdminClient, topic: str) -> Described | None:
+    """A topic as the brokers know it; None if there is none of that name. `KafkaException` if they don't tell."""
+    asked = admin.describe_topics(TopicCollection([topic]), request_timeout=ANSWER_SECONDS)
+    try:
+        found = asked[topic].result()
+    except KafkaException as problem:
+        if problem.args[0].code() in ABSENT:
+            return None
+        raise
+    bits = found.topic_id.get_most_significant_bits() ^ found.topic_id.get_least_significant_bits()
+    return Described(bits & 0x7FFF_FFFF_FFFF_FFFF, tuple(sorted(part.id for part in found.partitions)))
+
+
 class Client:
     """One consumer of one topic, and what is asked beside it. Not thread-safe; close it."""
 
@@ -108,15 +122,7 @@ class Client:
     def describe(self) -> Described | None:
         """The topic; None if there is none of that name."""
         with self._translated("what the topic is"):
-            asked = self._admin.describe_topics(TopicCollection([self.topic]), request_timeout=ANSWER_SECONDS)
-            try:
-                found = asked[self.topic].result()
-            except KafkaException as problem:
-                if problem.args[0].code() in _ABSENT:
-                    return None
-                raise
-        bits = found.topic_id.get_most_significant_bits() ^ found.topic_id.get_least_significant_bits()
-        return Described(bits & 0x7FFF_FFFF_FFFF_FFFF, tuple(sorted(part.id for part in found.partitions)))
+            return describe_topic(self._admin, self.topic)
 
     def bounds(self, partition: int) -> Bounds:
         """The offsets that a partition has."""
@@ -141,7 +147,7 @@ class Client:
         """At most so many messages and ends of partitions, within so many seconds."""
         with self._translated("messages"):
             messages: list[Message] = self._consumer.consume(most, seconds)
-        if self._trouble is not None and self._trouble.code() in _REFUSALS:
+        if self._trouble is not None and self._trouble.code() in REFUSALS:
             raise self._refused(self._trouble, "messages")
         return messages
 
@@ -157,7 +163,7 @@ class Client:
 
     def refusal(self, problem: KafkaError) -> HeadwaterError | None:
         """What an error among the messages means; None if librdkafka goes on by itself."""
-        if problem.code() in _REFUSALS or problem.fatal():
+        if problem.code() in REFUSALS or problem.fatal():
             return self._refused(problem, "messages")
         return None
 
@@ -172,7 +178,7 @@ class Client:
         except KafkaException as failed:
             problem: KafkaError = failed.args[0]
             raise (
-                self._refused(problem, wanted) if problem.code() in _REFUSALS else self._unavailable(problem, wanted)
+                self._refused(problem, wanted) if problem.code() in REFUSALS else self._unavailable(problem, wanted)
             ) from failed
 
     def _refused(self, problem: KafkaError, wanted: str) -> SourceRefused:

@@ -94,7 +94,7 @@ def scatter(points: Mapping[str, Sequence[tuple[datetime, float]]], limit: Point
 
 
 def lineage(graph: Mapping[str, Any], status: Status | None) -> Options:
-    """Streams, views and stores from left to right, each with its figures and the colour of its state."""
+    """Streams, views, stores and outlets from left to right, each with its figures and the colour of its state."""
     told = _told(status)
     places = _places(graph)
     nodes = [
@@ -121,7 +121,7 @@ def lineage(graph: Mapping[str, Any], status: Status | None) -> Options:
 
 
 def _told(status: Status | None) -> dict[str, tuple[str, str]]:
-    """What is said of each topic and view, and its colour."""
+    """What is said of each topic, view and outlet, and its colour."""
     if status is None:
         return {}
     found = {topic.topic: (f"{topic.rows:,} events", "#2f6fb0") for topic in status.topics}
@@ -132,6 +132,10 @@ def _told(status: Status | None) -> dict[str, tuple[str, str]]:
             said if view.state in ("following", "at rest") else view.state,
             STATES.get(view.state, RESTING),
         )
+    for outlet in status.outlets:
+        sent = outlet.sent
+        said = f"{sent.changes:,} sent, {outlet.lag} behind" if sent.state in ("sending", "at rest") else sent.state
+        found[sent.outlet] = (said, STATES.get("following" if sent.state == "sending" else sent.state, RESTING))
     return found
 
 

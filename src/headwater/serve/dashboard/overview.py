@@ -14,7 +14,8 @@ from headwater.serve.status import lineage_of
 def overview(service: Service, history: History) -> None:
     """Build the page."""
     graph = lineage_of(service.project)
-    views = set(service.project.plan().views)
+    plan = service.project.plan()
+    views, streams = set(plan.views), set(plan.topics)
     with page(service, "overview"):
         with ui.row().classes("gap-3"):
             labels = {
@@ -23,7 +24,7 @@ def overview(service: Service, history: History) -> None:
             }
         with ui.card().classes("w-full").props("flat bordered"):
             chart = ui.echart(
-                charts.lineage(graph, history.status), on_point_click=lambda found: _open(found.name, views)
+                charts.lineage(graph, history.status), on_point_click=lambda found: _open(found.name, views, streams)
             )
             chart.classes("w-full").style(f"height: {max(260, 60 * len(graph['nodes']))}px").mark("lineage")
         with ui.row().classes("gap-4"):
@@ -50,10 +51,10 @@ def overview(service: Service, history: History) -> None:
         ui.timer(1.0, refresh)
 
 
-def _open(name: str, views: set[str]) -> None:
+def _open(name: str, views: set[str], streams: set[str]) -> None:
     if name in views:
         ui.navigate.to(f"/dashboard/views/{name}")
-    elif not name.startswith("store "):
+    elif name in streams:
         ui.navigate.to(f"/dashboard/streams/{name}")
 
 

@@ -1,0 +1,42 @@
+"""Outlets."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict, Unpack
+
+from headwater import model
+from headwater.declare.arguments import Duration, Names, caller, checked, read_duration, read_names, refuse_unknown
+
+
+class OutletOptions(TypedDict, total=False):
+    """The options of `outlet`."""
+
+    envelope: model.Envelope
+    format: Literal["json"]
+    accumulation: model.Accumulation
+    start: Literal["earliest", "latest"]
+    key: Names
+    brokers: str | None
+    cluster: str
+    per_request: int
+    attempts: int
+    timeout: Duration
+    headers: str | None
+    comment: str | None
+
+
+def outlet(name: str, /, *, view: str | model.View, to: str, **options: Unpack[OutletOptions]) -> model.Outlet:
+    """Declare an outlet: it sends what a view emits to the place that a URL names.
+
+    >>> outlet("spend_out", view="spend_per_minute", to="kafka://spend", envelope="upsert").kind
+    'kafka'
+    """
+    origin = caller()
+    refuse_unknown("outlet", dict(options), OutletOptions, origin)
+    given: dict[str, Any] = dict(options)
+    if "key" in given:
+        given["key"] = read_names(given["key"])
+    if "timeout" in given:
+        given["timeout"] = read_duration("timeout", given["timeout"], origin)
+    named = view.name if isinstance(view, model.View) else view
+    return checked(model.Outlet(name=name, view=named, to=to, **given), origin)

@@ -1,0 +1,169 @@
+"""Small steps: a few rows of the log, taken from memory and computed by Spark on one core, without compiling code.
+
+A step that follows a topic has some thousands of rows. What costs time then is not the rows, but finding files, moving
+rows between tasks and compiling code for a query that runs once. So the rows of a small step are read by Arrow, column
+by column from memory where they were read before, and given to a session that has one partition and interprets.
+
+What a window function says of the rows in a slice depends on the rows of their partitions alone: of those that the
+slice only looks back on, the ones with other keys are left out before Spark sees them. A slice of a second over an hour
+of many keys becomes small that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from headwater.engine.scan import columns_of, files_of, paced_by
+from headwater.engine.source import arrow_schema
+from headwater.engine.view import Pace
+from headwater.log import TopicLog
+from headwater.log.columns import KeptColumns
+from headwater.log.datafile import DataFile
+from headwater.plan import PlannedView
+from headwater.plan.stages import STATELESS, Expression, Filter, Over, Project, Scan, Stage
+
+FEW, MANY = 50_000, 5_000_000
+"""How many rows a small step has, and how many it may look at to find them."""
+_SETTINGS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def small_session(spark: SparkSession) -> SparkSession:
+    """A session that knows what another one knows, for queries over few rows."""
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    return session
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a slice reads of a topic: commits up to `last`; those after `after` are new, and of the others it reads the
+    rows that are later than `since`. Rows that are new, or later than `near`, are the slice; it looks back on the rest.
+    """
+
+    after: int
+    last: int
+    since: datetime | None
+    near: datetime | None
+
+
+@dataclass(frozen=True)
+class SmallSlices:
+    """Slices of a view's topics in memory, as far as they are small."""
+
+    planned: PlannedView
+    logs: Mapping[str, TopicLog]
+    pace: Pace
+    kept: KeptColumns
+
+    def read(self, reaches: Mapping[str, Reach]) -> Mapping[Scan, pa.Table] | None:
+        """The rows of every scan, each in log order; None if they are too many."""
+        found: dict[Scan, pa.Table] = {}
+        for scan in self.planned.scans:
+            log, reach = self.logs[scan.relation], reaches[scan.relation]
+            rows = self._rows(log, scan, reach)
+            if rows is None or sum(table.num_rows for table in found.values()) + rows.num_rows > FEW:
+                return None
+            found[scan] = rows
+        return found
+
+    def _rows(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
+        try:
+            return self._found(log, scan, reach)
+        except FileNotFoundError:  # compacted since: the same rows are in another file now
+            log.reload()
+            return self._found(log, scan, reach)
+
+    def _found(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
+        files = files_of(log, scan, self.pace, 0, reach.last, reach.since, reach.after)
+        size, keys = sum(file.rows for file in files), keys_of(self.planned)
+        if size <= FEW:
+            masks = [self._mask(log, file, scan, reach, reach.since) for file in files]
+            return self._filtered(log, scan, files, masks)
+        near = files_of(log, scan, self.pace, 0, reach.last, reach.near, reach.after)
+        if not keys or size > MANY or sum(file.rows for file in near) > FEW:
+            return None
+        recent = [
+            self.kept.read(log, file, keys).filter(self._mask(log, file, scan, reach, reach.near)) for file in near
+        ]
+        masks = self._of_keys(log, scan, reach, files, pa.concat_tables(recent))
+        few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
+        return self._filtered(log, scan, files, masks) if few else None
+
+    def _mask(self, log: TopicLog, file: DataFile, scan: Scan, reach: Reach, since: datetime | None) -> pa.ChunkedArray:
+        """Which rows of a file are new, or later than an instant."""
+        commit = self.kept.read(log, file, ["_commit"])["_commit"]
+        read, time = pc.less_equal(commit, reach.last), paced_by(scan, self.pace)
+        if since is None or time is None:
+            return read
+        at = self.kept.read(log, file, [time])[time]
+        return pc.and_(read, pc.or_(pc.greater(commit, reach.after), pc.greater(at, pa.scalar(since, at.type))))
+
+    def _of_keys(
+        self, log: TopicLog, scan: Scan, reach: Reach, files: Sequence[DataFile], recent: pa.Table
+    ) -> list[pa.ChunkedArray]:
+        """Which rows of each file have keys that occur in the slice, or are copies of such a row with other keys."""
+        found = [self._mask(log, file, scan, reach, reach.since) for file in files]
+        masks = [
+            self._among(log, file, {name: pc.unique(recent[name]) for name in recent.column_names}, mask)
+            for file, mask in zip(files, found, strict=True)
+        ]
+        if "_id" not in columns_of(scan, self.pace):
+            return masks
+        ids = [self.kept.read(log, file, ["_id"]).filter(mask) for file, mask in zip(files, masks, strict=True)]
+        known = {"_id": pc.unique(pa.concat_tables(ids)["_id"])}
+        copies = [self._among(log, file, known, mask) for file, mask in zip(files, found, strict=True)]
+        return [pc.or_(mask, copy) for mask, copy in zip(masks, copies, strict=True)]
+
+    def _among(
+        self, log: TopicLog, file: DataFile, values: Mapping[str, pa.Array], mask: pa.ChunkedArray
+    ) -> pa.ChunkedArray:
+        rows = self.kept.read(log, file, list(values))
+        for name, known in values.items():
+            mask = pc.and_(mask, pc.is_in(rows[name], value_set=known))
+        return mask
+
+    def _filtered(
+        self, log: TopicLog, scan: Scan, files: Sequence[DataFile], masks: Sequence[pa.ChunkedArray]
+    ) -> pa.Table:
+        names = columns_of(scan, self.pace)
+        parts = [self.kept.read(log, file, names).filter(mask) for file, mask in zip(files, masks, strict=True)]
+        return pa.concat_tables(parts) if parts else arrow_schema(log.topic, names).empty_table()
+
+
+def keys_of(planned: PlannedView) -> tuple[str, ...]:
+    """The columns of a topic that rows must share to matter to each other, if a view says so; else none."""
+    stateful = [stage for stage in planned.stages if not isinstance(stage, STATELESS)]
+    if len(stateful) != 1 or len(planned.scans) != 1 or not isinstance(stateful[0], Over):
+        return ()
+    partitions = {tuple(call.partition) for call in stateful[0].functions}
+    keys = [_column_of(stateful[0].input, key) for key in partitions.pop()]
+    exact = [key for key in keys if key is not None]
+    return tuple(dict.fromkeys(exact)) if not partitions and len(exact) == len(keys) else ()
+
+
+def _column_of(stage: Stage, key: Expression) -> str | None:
+    """The column of the log that a key is; None if it is another value, or one of which several may be equal."""
+    found = stage.column(key.reads[0]) if key.is_column else None
+    if found is None or pa.types.is_floating(found.type) or pa.types.is_nested(found.type):
+        return None
+    match stage:
+        case Scan():
+            return found.name
+        case Filter():
+            return _column_of(stage.input, key)
+        case Project():
+            made_of = next(named.expression for named in stage.expressions if named.name == found.name)
+            return _column_of(stage.input, made_of)
+        case _:
+            return None

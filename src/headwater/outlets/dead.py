@@ -1,0 +1,46 @@
+"""The dead letters of an outlet: changes that its target can't take, with the reason, each kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headwater.errors import SequenceRefused
+from headwater.intake.dead import DEAD
+from headwater.log import TopicLog
+from headwater.model import Column, Outlet, Stream
+from headwater.outlets.protocol import Refused
+
+_CHANGES_OF_A_BATCH = 1 << 24
+
+
+def letters_topic(outlet: Outlet) -> Stream:
+    """The topic that keeps the dead letters of an outlet, as those of streams are kept."""
+    columns = tuple(Column(field.name, field.type, field.nullable) for field in DEAD)
+    return Stream(name=outlet.name, columns=columns, comment=f"What could not be delivered by {outlet.name}, and why")
+
+
+def keep(log: TopicLog, outlet: str, refused: Sequence[Refused]) -> None:
+    """Keep what a target refused. A delivery that is repeated adds nothing."""
+    version, batch, change = map(int, refused[0].change_id.split("."))
+    sequence = f"{outlet}.{version}", (batch + 1) * _CHANGES_OF_A_BATCH + change
+    try:
+        log.append(_table(outlet, refused), source=outlet, sequence=sequence)
+    except SequenceRefused:  # the delivery was attempted before, and then others of its changes were refused
+        log.append(_table(outlet, refused), source=outlet)
+
+
+def _table(outlet: str, refused: Sequence[Refused]) -> pa.Table:
+    rows = [
+        {
+            "bytes": one.value,
+            "reason": one.reason,
+            "error": one.error.code(),
+            "source": outlet,
+            "position": one.change_id,
+            "key": one.key,
+        }
+        for one in refused
+    ]
+    return pa.Table.from_pylist(rows, DEAD)

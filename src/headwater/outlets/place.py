@@ -1,0 +1,102 @@
+"""From the URL of an outlet's target to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from headwater.errors import SettingsRefused
+from headwater.log import Storage
+from headwater.model import TargetKind
+from headwater.outlets.encode import encoder_of
+from headwater.outlets.holding import Holding
+from headwater.outlets.message import Messages
+from headwater.outlets.protocol import Pause, Target
+from headwater.plan import PlannedOutlet
+
+OpenTarget = Callable[[PlannedOutlet, "Surroundings"], Target]
+"""How a project comes to its targets: `open_target`, or something that does more."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a target may need to know of where it is: the project's name and folder, and settings of headwater.toml.
+
+    `clusters` are those of Kafka, `webhooks` the headers of requests, `storage` the options of the object store, if the
+    project has one. `places` keeps the places of targets that keep none.
+    """
+
+    project: str
+    folder: Path
+    clusters: Mapping[str, Mapping[str, str]]
+    webhooks: Mapping[str, Mapping[str, str]]
+    storage: Mapping[str, str]
+    places: Storage
+    pause: Pause
+    now: Callable[[], datetime]
+    chance: Callable[[], float]
+
+
+def open_target(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    """The target of an outlet, before it is opened."""
+    return _KINDS[planned.outlet.kind](planned, surroundings)
+
+
+def _delta(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    """`delta://exports/spend` is a path from the project's folder, `delta:///var/x` another, `delta://s3://x` a URL."""
+    from headwater.outlets.delta import DeltaTarget
+
+    place = planned.outlet.place
+    location = place if "://" in place else str(surroundings.folder / place)
+    return DeltaTarget(surroundings.project, planned, location, dict(surroundings.storage) if "://" in place else {})
+
+
+def _webhook(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    with _installed(planned, "webhook"):
+        from headwater.outlets.webhook import Waiting, WebhookTarget
+    messages = Messages(surroundings.project, planned, encoder_of(planned.outlet))
+    holding = Holding(planned.name, surroundings.places)
+    waiting = Waiting(surroundings.pause, surroundings.now, surroundings.chance)
+    return WebhookTarget(planned, messages, _headers(planned, surroundings), holding, waiting)
+
+
+def _headers(planned: PlannedOutlet, surroundings: Surroundings) -> Mapping[str, str]:
+    section = planned.outlet.headers
+    if section is None:
+        return {}
+    if section not in surroundings.webhooks:
+        raise SettingsRefused(
+            f'outlet "{planned.name}" sends headers that headwater.toml doesn\'t have',
+            detail=f"There is no section [webhooks.{section}].",
+            hint=f'Write [webhooks.{section}] and, for example, Authorization = "Bearer ${{TOKEN}}".',
+            outlet=planned.name,
+        )
+    return surroundings.webhooks[section]
+
+
+def _kafka(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    with _installed(planned, "kafka"):
+        from headwater.outlets.kafka import KafkaTarget
+    messages = Messages(surroundings.project, planned, encoder_of(planned.outlet))
+    options = surroundings.clusters.get(planned.outlet.cluster, {})
+    return KafkaTarget(surroundings.project, planned, messages, options)
+
+
+@contextmanager
+def _installed(planned: PlannedOutlet, extra: str) -> Iterator[None]:
+    """Say which extra is missing where an import fails."""
+    try:
+        yield
+    except ModuleNotFoundError as cause:
+        raise SettingsRefused(
+            f'outlet "{planned.name}" needs the package {cause.name}',
+            detail="It is not installed: a kind of target that needs a package of its own is an extra.",
+            hint=f"Run `pip install 'headwater[{extra}]'`.",
+            outlet=planned.name,
+        ) from cause
+
+
+_KINDS: Mapping[TargetKind, OpenTarget] = {"kafka": _kafka, "delta": _delta, "webhook": _webhook}
