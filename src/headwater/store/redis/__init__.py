@@ -180,7 +180,8 @@ class RedisStore:
     def _staged_and_applied(self, target: Target, epoch: int, batch: Batch, triples: list[Triple]) -> list[Any]:
         keys, position = Keys(self._prefix, target.view), batch.position
         ttl = self._ttl if target.serving.ttl is None else target.serving.ttl
-        parts = (triples[at : at + PARCEL] for at in range(0, len(triples), PARCEL))
+        texts = triples if self._layout_of(target).needs_more else [triple[:2] for triple in triples]
+        parts = (texts[at : at + PARCEL] for at in range(0, len(texts), PARCEL))
         parcels = [scripts.SEPARATOR.join(chain.from_iterable(part)) for part in parts]
         staged = len(parcels) > DIRECT
         arguments = (

@@ -31,6 +31,11 @@ class Layout:
     score: str = ""
     group: tuple[str, ...] = ()
 
+    @property
+    def needs_more(self) -> bool:
+        """Whether it needs more than keys and rows."""
+        return self.kind in ("hash", "sorted set")
+
     def check(self, target: Target) -> None:
         """Refuse a target that this layout can't show."""
         if self.kind != "sorted set":

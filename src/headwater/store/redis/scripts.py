@@ -51,13 +51,18 @@ if tonumber(redis.call('HGET', state, 'rows') or '-1') ~= redis.call('HLEN', row
 local staged, counts = tonumber(ARGV[11]), tonumber(ARGV[12])
 if redis.call('LLEN', stage) ~= staged then return {'lost'} end
 local given = 12 + counts
+local width = (layout == 'hash' or layout == 'sorted set') and 3 or 2
 local parcels = staged > 0 and staged or #ARGV - given
 
 local function unpacked(place)
   local part, keys = {}, {}
   local parcel = staged > 0 and redis.call('LINDEX', stage, place - 1) or ARGV[given + place]
-  for text in string.gmatch(parcel .. '\31', '([^\31]*)\31') do part[#part + 1] = text end
-  for i = 1, #part, 3 do keys[#keys + 1] = part[i] end
+  local size = 0
+  for text in string.gmatch(parcel .. '\31', '([^\31]*)\31') do
+    if size % width == 0 then keys[size / width + 1] = text end
+    size = size + 1
+    part[size] = text
+  end
   return part, keys
 end
 
@@ -100,10 +105,11 @@ end
 local changed, count = 0, redis.call('HLEN', rows)
 local sequence = tonumber(redis.call('HGET', state, 'sequence'))
 local logged, put, gone = {}, {}, {}
+local noted = 0
 local function log(op, key, before, after)
   changed = changed + 1
-  local size = #logged
-  logged[size + 1], logged[size + 2], logged[size + 3] = op, before or '', after or ''
+  logged[noted + 1], logged[noted + 2], logged[noted + 3] = op, before or '', after or ''
+  noted = noted + 3
   if layout == 'stream' then
     redis.call('XADD', v .. ':stream', '*', 'op', op, 'key', key, 'before', before or '', 'after', after or '',
       'batch', batch, 'commit', commits)
@@ -113,28 +119,30 @@ end
 for place = 1, parcels do
   local part, keys = unpacked(place)
   local known = mode == 'changes' and redis.call('HMGET', rows, unpack(keys)) or {}
-  logged, put, gone = {}, {}, {}
-  for i = 1, #part, 3 do
-    local key, row, extra = part[i], part[i + 1], part[i + 2]
+  logged, put, gone, noted = {}, {}, {}, 0
+  local placed = 0
+  for i = 1, #part, width do
+    local key, row = part[i], part[i + 1]
     if mode == 'added' then
       sequence = sequence + 1
       key = string.format('%d', sequence)
     end
-    local before = known[(i + 2) / 3]
+    local before = known[(i - 1) / width + 1]
     if row == '' then
       if before then
         gone[#gone + 1] = key
         count = count - 1
         log('delete', key, before, nil)
-        show(key, nil, extra)
+        if width == 3 then show(key, nil, part[i + 2]) end
       end
     elseif before ~= row then
-      put[#put + 1], put[#put + 2] = key, row
+      put[placed + 1], put[placed + 2] = key, row
+      placed = placed + 2
       if before then log('update', key, before, row) else
         count = count + 1
         log('insert', key, nil, row)
       end
-      show(key, row, extra)
+      if width == 3 then show(key, row, part[i + 2]) end
     end
   end
   if #gone > 0 then redis.call('HDEL', rows, unpack(gone)) end
@@ -166,7 +174,7 @@ if layout == 'stream' and keep_after > 0 then
 end
 return {'applied', changed}
 """
-"""Write a batch, given or staged: parcels of triples, key, row (nothing: a delete) and what a layout needs beside."""
+"""Write a batch, given or staged: parcels of keys, rows (nothing: a delete) and, for some layouts, what they need."""
 
 PROMOTE = """
 local tag, version = KEYS[1], ARGV[1]
