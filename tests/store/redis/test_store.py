@@ -319,3 +319,21 @@ def test_a_view_has_the_layout_that_it_states_and_expires_as_it_states(
     store.drop("plain", 1)
     left = [key for key in client.keys(f"{{{prefix}*") if ":v1:" in key]
     assert left == []
+
+
+def test_a_server_that_does_not_answer_is_given_up_and_found_again(redis_server: RedisServer) -> None:
+    port, brief = free_port(), timedelta(milliseconds=200)
+    address = f"redis://127.0.0.1:{port}/0"
+    with (
+        server_folder() as folder,
+        durable(folder, port) as process,
+        closing(RedisStore(address, timeout=brief)) as store,
+    ):
+        epoch = store.open(SPEND, "plan")
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreUnavailable, match="could not be written"):
+            store.apply(SPEND, epoch, batch(0, [("a", 1, 1)], rows_in=1))
+        process.send_signal(signal.SIGCONT)
+        store.apply(SPEND, epoch, batch(0, [("a", 1, 1)], rows_in=1))
+        assert (rows_of(store), store.ledger("spend", 1)) == ({("a", 1, "1.00")}, {"rows_in": 1})
+        assert len(list(store.changes("spend", 1))) == 1
