@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,12 +53,17 @@ class Traffic:
             self._next += 1
 
 
-def started(shop: Shop) -> subprocess.Popen[str]:
-    """A process that sends, from its first delivery on."""
+@contextmanager
+def sender(shop: Shop) -> Iterator[subprocess.Popen[str]]:
+    """A process that sends, from its first delivery on; killed at the end of the block."""
     program = [sys.executable, "-c", PROGRAM]
     process = subprocess.Popen(program, cwd=shop.folder, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline()
-    return process
+    try:
+        assert process.stdout is not None and process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
 
 
 def mistreated(shop: Shop, sent: Callable[[], list[str]]) -> None:
@@ -65,23 +71,19 @@ def mistreated(shop: Shop, sent: Callable[[], list[str]]) -> None:
     chance, traffic = random.Random(SEED), Traffic(shop)
     traffic.write(2)
     for _ in range(KILLS):
-        victim = started(shop)
-        traffic.write(3)
-        time.sleep(chance.random() * 0.1)
-        victim.kill()
-        zombie = started(shop)
-        traffic.write(2)
-        time.sleep(chance.random() * 0.1)
-        zombie.send_signal(signal.SIGSTOP)
-        traffic.write(1)
-        with shop.project() as project:
-            assert [found.error for found in project.send()] == [None]
-        zombie.send_signal(signal.SIGCONT)
-        traffic.write(1)
-        time.sleep(chance.random() * 0.3)
-        zombie.kill()
-        for process in (victim, zombie):
-            process.communicate(timeout=30)
+        with sender(shop):
+            traffic.write(3)
+            time.sleep(chance.random() * 0.1)
+        with sender(shop) as zombie:
+            traffic.write(2)
+            time.sleep(chance.random() * 0.1)
+            zombie.send_signal(signal.SIGSTOP)
+            traffic.write(1)
+            with shop.project() as project:
+                assert [found.error for found in project.send()] == [None]
+            zombie.send_signal(signal.SIGCONT)
+            traffic.write(1)
+            time.sleep(chance.random() * 0.3)
     with shop.project() as project:
         assert [found.error for found in project.send()] == [None]
     assert sent() == traffic.ids
