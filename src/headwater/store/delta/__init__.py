@@ -89,9 +89,9 @@ class DeltaStore:
     def _check_free(self, target: Target) -> None:
         """Refuse a folder that something else has, and a version that is shown and is gone."""
         root = self._root(target.view)
-        state = root.state()
-        if state.number >= 0 and not state.note:
+        if not self._numbers(target.view) and root.entries.head() is not None:
             raise name_taken(self.place, "table", target.view)
+        state = root.state()
         if shown(state) == target.version and self._version(target.view, target.version).state().number < 0:
             raise altered(self.place, target.view, target.version)
         root.storage.write(f"{VERSIONS}/{target.version}", b"")
