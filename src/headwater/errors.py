@@ -13,6 +13,9 @@
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
     │   ├── PositionRefused           a position that the log doesn't have, or a reader that was overtaken
     │   ├── UnknownVersion            a version of a view that the store doesn't have
+    │   ├── UnknownSchema             a subject, version or schema that the registry doesn't have
+    │   ├── SchemaRefused             what is no schema, or what the registry can't be asked
+    │   ├── SchemaIncompatible        a schema that doesn't get on with the versions before it
     │   ├── StatementRefused          a query that isn't one reading statement, or that the store can't answer
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
@@ -33,6 +36,7 @@
     │   ├── SourceRefused             what an intake reads from refuses it
     │   ├── SourceReplaced            what an intake reads from is no longer what it was
     │   ├── RetentionGap              events were deleted at their source before they were taken in
+    │   ├── TooMuchPoison             an intake pauses: far too much of what comes can't be read
     │   ├── TargetUnavailable         what an outlet sends to did not answer; a retry may succeed
     │   ├── TargetDenied              what an outlet sends to refuses it, or isn't there
     │   ├── TargetReplaced            what an outlet sends to is no longer what it was
@@ -351,6 +355,18 @@ class UnknownVersion(CallError):
     """The store has no such version of the view."""
 
 
+class UnknownSchema(CallError):
+    """The registry has no such subject, version or schema."""
+
+
+class SchemaRefused(CallError):
+    """A schema, or what is asked of the registry, can't be taken."""
+
+
+class SchemaIncompatible(CallError):
+    """A schema doesn't get on with the versions before it as its subject asks."""
+
+
 class StatementRefused(CallError):
     """A query isn't one statement that reads, or the store can't answer it."""
 
@@ -486,6 +502,12 @@ class SourceReplaced(OperatorError):
 
 class RetentionGap(OperatorError):
     """Events were deleted at their source before they were taken in."""
+
+
+class TooMuchPoison(OperatorError):
+    """More of what comes can't be read than a stream is to take; nothing of it was appended, and it is tried again."""
+
+    transient = True
 
 
 class TargetUnavailable(OperatorError):

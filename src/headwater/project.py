@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
@@ -28,8 +29,11 @@ from headwater.errors import (
     UnsortedLoad,
 )
 from headwater.intake import Decoded, Decoder, Format, read_file
+from headwater.intake.attempts import record_redrive, redrives_topic, with_attempts
 from headwater.intake.dead import dead_topic
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
+from headwater.intake.schema.known import TOPIC as SCHEMAS
+from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
@@ -138,6 +142,8 @@ class Project:
         self._decoders: dict[str, Decoder] = {}
         self._maintainer = Maintainer()
         self._views: Views | None = None
+        self._schemas: SchemaRegistry | None = None
+        self._waiting: dict[str, HeadwaterError | None] = {}
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -279,14 +285,40 @@ class Project:
         """
         return drain(self.intakes(*topics))
 
-    def intakes(self, *topics: str) -> list[KafkaIntake]:
-        """The intakes of topics, by default of all that declare one, to be run by the caller."""
-        names = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
-        group = f"headwater.{self.settings.name}"
+    def intakes(
+        self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
+    ) -> list[KafkaIntake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller.
+
+        `waits` is told by a run what it waits for, and (None) when it goes on.
+        """
+
+        def note(topic: str, error: HeadwaterError | None) -> None:
+            self._waiting[topic] = error
+            waits(topic, error)
+
         return [
-            open_intake(self._topic_log(name), self._dead_log(name), self.settings.kafka, group, self._maintainer.after)
-            for name in names
-        ]
+            open_intake(
+                self._topic_log(name), self._dead_log(name), self.settings.kafka, self._group(name),
+                self.folder / ".headwater", self.schemas, self._maintainer.after, note,
+            )
+            for name in topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        ]  # fmt: skip
+
+    def _group(self, name: str) -> str:
+        """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
+        mine, group = self.topic(name).intake, f"headwater.{self.settings.name}"
+        others = (topic.intake for topic in self.declared.topics if topic.name != self.topic(name).name)
+        is_shared = mine is not None and any(other is not None and mine.overlaps(other) for other in others)
+        return f"{group}.{name}" if is_shared else group
+
+    @property
+    def schemas(self) -> SchemaRegistry:
+        """The project's own schema registry, kept in its log."""
+        log = self._open("schemas", SCHEMAS)
+        with self._guard:
+            self._schemas = self._schemas or SchemaRegistry(log)
+            return self._schemas
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
@@ -338,16 +370,19 @@ class Project:
         log = self._topic_log(topic)
         return reading.follow(log, self._first(log, since), columns, stop=stop)
 
-    def dead(self, topic: str, *, since: Since = None) -> pa.Table:
-        """The dead letters of a topic: bytes, reason, error, source, position, and when they arrived.
+    def dead(self, topic: str, *, since: Since = None, error: str | None = None) -> pa.Table:
+        """The dead letters of a topic: bytes, reason, error, source, position, when they were seen, and how often.
 
-        Those that a redrive has brought back are not among them. Of an outlet: the changes that it could not deliver.
+        `error` chooses those of one class, such as `wrong-type`. Those that a redrive has brought back are not among
+        them. Of an outlet: the changes that it could not deliver.
         """
         if isinstance(self.declared.find(topic), model.Outlet):
             log = self._letters_log(self.plan().outlet(topic))
             return reading.read(log, self._first(log, since))
         log = self._dead_log(topic)
-        return open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+        letters = open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+        chosen = letters if error is None else letters.filter(pc.equal(letters["error"], error))
+        return with_attempts(self._redrive_log(topic), chosen)
 
     def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
         """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
@@ -356,8 +391,11 @@ class Project:
         letter, and the watermark as it stands: what is late by now is late.
         """
         log, dead = self._topic_log(topic), self._dead_log(topic)
-        codec = open_codec(log.topic, self.settings.kafka)
-        done = redrive(log, dead, self._decoder(topic), codec=codec, first=self._first(dead, since), error=error)
+        codec = open_codec(log.topic, self.settings.kafka, self.schemas)
+        first, last = self._first(dead, since), dead.head
+        done = redrive(log, dead, self._decoder(topic), codec=codec, first=first, error=error)
+        if done.rows or done.dead:
+            record_redrive(self._redrive_log(topic), first, last, error, done)
         self._maintainer.after(log, log.head)
         return done
 
@@ -395,6 +433,7 @@ class Project:
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
+        waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
         sent: Callable[[Sent], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
@@ -402,9 +441,10 @@ class Project:
         """Take events in, keep views, by default all, at the head, and let their outlets send, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
-        told. What may succeed later is tried again; a view that another run works on is waited for, or, without `wait`,
-        ends with `ViewBusy`. A batch that is being written when the end comes is finished. Silent topics are ticked.
-        `progress`, `ended`, `failed` and `sent` (how far outlets have come) are called from several threads.
+        told. What may succeed later is tried again, and `waits` is told what an intake waits for, and (None) when it
+        goes on; a view that another run works on is waited for, or, without `wait`, ends with `ViewBusy`. A batch that
+        is being written when the end comes is finished. Silent topics are ticked. `progress`, `ended`, `failed`,
+        `waits` and `sent` (how far outlets have come) are called from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -419,7 +459,7 @@ class Project:
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             Ticker(topics, self._maintainer.after),
-            taking_in(self.intakes(), failed) as takes_in,
+            taking_in(self.intakes(waits=waits), failed) as takes_in,
             sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
             _once_set(wanted, opened.stop),
         ):
@@ -437,7 +477,10 @@ class Project:
 
     def status(self) -> Status:
         """How topics, views and outlets are: heads, watermarks, lag, ledgers, and the figures of what runs here."""
-        topics = [topic_status(self._topic_log(name), self._dead_log(name)) for name in self.plan().topics]
+        topics = [
+            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name))
+            for name in self.plan().topics
+        ]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
         outlets = [self._outlet_status(planned) for planned in self.plan().outlets.values()]
         return Status(self.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
@@ -613,6 +656,9 @@ class Project:
 
     def _dead_log(self, name: str) -> TopicLog:
         return self._open("dead", dead_topic(self.topic(name)))
+
+    def _redrive_log(self, name: str) -> TopicLog:
+        return self._open("redrives", redrives_topic(self.topic(name)))
 
     def _letters_log(self, planned: PlannedOutlet) -> TopicLog:
         """The dead letters of an outlet."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -69,6 +70,43 @@ def test_an_intake_that_is_killed_again_and_again_has_each_message_once(
         assert sorted(project.read("payments")["id"].to_pylist()) == sorted(traffic.rows)
         assert sorted(project.dead("payments")["position"].to_pylist()) == sorted(traffic.letters)
         assert traffic.letters
+
+
+@pytest.mark.skipif(KILLS <= 5, reason="three members, killed and started again all the time: `make chaos`")
+@pytest.mark.timeout(300 + 30 * KILLS)
+def test_three_that_share_a_topic_and_are_killed_again_and_again_have_each_message_once(
+    kafka_server: KafkaServer, tmp_path: Path
+) -> None:
+    chance = random.Random(SEED)
+    shop = Shop(kafka_server.bootstrap, f"payments-{uuid4().hex[:8]}", tmp_path, partitions=PARTITIONS)
+    shop.declare(options="idle = '1 second'")
+    traffic = Traffic(shop, chance)
+    members = [start(shop) for _ in range(3)]
+    with shop.open() as project:
+        try:
+            for _ in range(max(30, KILLS)):
+                traffic.send()
+                time.sleep(chance.random() * 2)
+                at = chance.randrange(3)
+                members[at].send_signal(chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGINT)))
+                members[at].wait(60)
+                members[at] = start(shop)
+            deadline = time.monotonic() + 120
+            while project.read("payments").num_rows < len(traffic.rows):
+                assert time.monotonic() < deadline, "the members that are left have come to a stop"
+                time.sleep(0.2)
+        finally:
+            for member in members:
+                member.kill()
+                member.wait(30)
+        project.take_in()
+        assert sorted(project.read("payments")["id"].to_pylist()) == sorted(traffic.rows)
+        assert sorted(project.dead("payments")["position"].to_pylist()) == sorted(traffic.letters)
+        assert traffic.letters
+
+
+def start(shop: Shop) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([*COMMAND, "--json"], cwd=shop.folder, stdout=subprocess.DEVNULL)
 
 
 def kill_one(shop: Shop, traffic: Traffic, chance: random.Random, project: Project) -> None:

@@ -63,6 +63,25 @@ def test_letters_are_chosen_by_their_class_and_their_time(shop: Path) -> None:
         assert ids(project) == ["d", "b"]
 
 
+def test_a_letter_tells_when_it_was_seen_and_how_often(shop: Path) -> None:
+    with hw.open(shop) as project:
+        project.append("orders", FAR + BROKEN)
+        project.redrive("orders")
+        project.redrive("orders", error="unreadable-event")
+        project.append("orders", BROKEN)
+        letters = project.dead("orders").to_pylist()
+        assert [(letter["error"], letter["attempts"]) for letter in letters] == [
+            ("time-out-of-range", 2),
+            ("unreadable-event", 3),
+            ("unreadable-event", 1),
+        ]
+        assert letters[0]["first_seen_at"] < letters[0]["last_seen_at"] < letters[1]["last_seen_at"]
+        assert letters[2]["first_seen_at"] == letters[2]["last_seen_at"]
+        assert project.dead("orders", error="time-out-of-range").num_rows == 1
+    shown = CliRunner().invoke(app, ["dead", "orders", "--reason", "time-out-of-range", "--json", "-p", str(shop)])
+    assert [json.loads(line)["attempts"] for line in shown.output.splitlines()] == [2]
+
+
 def test_more_letters_than_a_block_has_are_marked_each_on_its_own(shop: Path) -> None:
     lines = [FAR.replace('"b"', f'"{number}"') if number % 3 else BROKEN + "\n" for number in range(200)]
     with hw.open(shop) as project:

@@ -30,6 +30,7 @@ share.coordinator.state.topic.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=500
 """
 CLUSTER = "aGVhZHdhdGVyLS10ZXN0cw"  # sixteen bytes in base64, as Kafka wants them
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)

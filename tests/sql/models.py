@@ -88,16 +88,26 @@ def topics(draw: st.DrawFn) -> model.Stream | model.Table:
 
 def intakes() -> st.SearchStrategy[model.Kafka]:
     texts = TEXT.map(str.strip).filter(bool)
+    names = texts.filter(lambda text: "," not in text and not text.startswith("^"))
     return st.builds(
         model.Kafka,
-        topic=texts,
+        topic=names,
         brokers=st.none() | texts,
         cluster=texts,
-        format=st.sampled_from(["json", "avro"]),
+        format=st.sampled_from(["json", "avro", "protobuf", "json-schema"]),
         registry=st.none() | texts,
-        start=st.sampled_from(["earliest", "latest"]) | st.datetimes(timezones=st.just(UTC)),
+        envelope=st.sampled_from([None, "debezium"]),
+        start=st.sampled_from(["earliest", "latest", ((0, 42), (3, 17))]) | st.datetimes(timezones=st.just(UTC)),
         gaps=st.sampled_from(["stop", "skip"]),
         commit_every=LENGTHS,
+        max_dead=st.none() | st.integers(0, 1000).map(lambda found: found / 1000),
+        dead_topic=st.none() | texts,
+    ) | st.builds(
+        model.Kafka,
+        topic=st.lists(names, min_size=1, unique=True).map(", ".join) | st.just("^payments-.*"),
+        format=st.just("csv"),
+        fields=st.lists(texts, unique=True).map(tuple),
+        delimiter=st.sampled_from([",", ";", "\t", "|", " "]),
     )
 
 

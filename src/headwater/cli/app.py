@@ -307,15 +307,17 @@ def tail(
 def dead(
     topic: TopicName,
     since: Annotated[str | None, typer.Option(help="A commit, an instant, or how long ago.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Those of one class of error, such as wrong-type.")] = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
     """Show what could not be read, and why."""
     with hw.open(project) as opened:
-        letters = opened.dead(topic, since=parse_since(since)).to_pylist()
+        letters = opened.dead(topic, since=parse_since(since), error=reason).to_pylist()
     if json_:
         for letter in letters:
             shown = {name: letter[name] for name in ("position", "error", "reason", "source", "bytes")}
+            shown |= {name: letter[name] for name in ("first_seen_at", "last_seen_at", "attempts")}
             print_json(
                 shown | {"arrived_at": letter["_arrived_at"], "commit": letter["_commit"], "row": letter["_row"]}
             )

@@ -82,6 +82,15 @@ class Narrator:
         self.failures += 1
         self.tell("outlet stopped" if "outlet" in error.fields else "intake stopped", "error", **error.as_dict())
 
+    def waits(self, topic: str, error: HeadwaterError | None) -> None:
+        """Tell what an intake waits for, and that it goes on."""
+        if error is not None:
+            self._waiting.add(topic)
+            self.tell("intake waits", "warning", **({"topic": topic} | error.as_dict()))
+        elif topic in self._waiting:
+            self._waiting.discard(topic)
+            self.tell("intake goes on", topic=topic)
+
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""
         if done.error is None:

@@ -57,6 +57,7 @@ def run(
                 progress=narrator.progress,
                 ended=narrator.ended,
                 failed=narrator.failed,
+                waits=narrator.waits,
                 sent=narrator.sent,
                 stop=stop,
                 wait=wait,

@@ -22,9 +22,10 @@ from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.files import Chunk, Records
-from headwater.intake.json_lines import parse_value
+from headwater.intake.json_lines import examine_messages, parse_value
 from headwater.intake.layout import Layout
 from headwater.intake.lines import Lines, examine, join, read_in_pieces
+from headwater.intake.messages import Separated
 from headwater.intake.values import column_of
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -97,8 +98,23 @@ class CsvLines:
         assert isinstance(chunk.data, Records)
         header = self._header(chunk, where)
         records = _split_where_quotes_are_stray(chunk.data, header, self._table)
-        lines, letters = examine(pa.array(records.raw, pa.binary()), where, records.numbers)
-        lines = replace(lines, texts=pc.ascii_rtrim(lines.texts, "\r"))
+        examined, letters = examine(pa.array(records.raw, pa.binary()), where, records.numbers)
+        lines = _without_line_end(examined)
+        whole, refused = self._read(lines, header)
+        yield Batch(whole.columns, CsvOriginals(lines, whole.lines, header), letters + refused)
+
+    def read_messages(self, separated: Separated, where: str) -> Batch:
+        """The rows of messages, each one record that may hold newlines, and letters for all others, empty ones too."""
+        messages, header = separated.messages, Header(separated.names, separated.delimiter)
+        lines, letters = examine_messages(messages, where, _without_line_end)
+        whole, refused = self._read(lines, header)
+        columns = list(whole.columns)
+        for name, values in messages.beside.items():
+            columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
+        return Batch(columns, CsvOriginals(lines, whole.lines, header), letters + refused)
+
+    def _read(self, lines: Lines, header: Header) -> tuple[Part, list[Letter]]:
+        """The rows of records, and letters for those that aren't rows; blank ones are neither."""
         present, odd = lines.present(), _with_odd_quotes(lines.texts)
         parts = [Part(self._columns(None, header, 0), pa.array([], pa.uint64()))]
         doubtful = pc.indices_nonzero(pc.and_(present, odd)).to_pylist()
@@ -111,9 +127,7 @@ class CsvLines:
             else:
                 parts.append(Part(self._columns(table, header, stop - start), places))
         careful, refused = self._one_by_one(lines, doubtful, header)
-        whole = merge(parts + careful)
-        letters += refused
-        yield Batch(whole.columns, CsvOriginals(lines, whole.lines, header), letters)
+        return merge(parts + careful), refused
 
     def _header(self, chunk: Chunk, where: str) -> Header:
         assert isinstance(chunk.data, Records)
@@ -171,6 +185,10 @@ class CsvLines:
             else:
                 parts.append(Part(self._columns(table, header, 1), pa.array([place], pa.uint64())))
         return parts, letters
+
+
+def _without_line_end(lines: Lines) -> Lines:
+    return replace(lines, texts=pc.ascii_rtrim(lines.texts, "\r\n"))
 
 
 def _with_odd_quotes(texts: pa.Array) -> pa.Array:

@@ -22,7 +22,7 @@ from headwater.intake.identity import identities
 from headwater.intake.json_lines import JsonLines
 from headwater.intake.layout import layout_of
 from headwater.intake.lines import LINES_AT_ONCE, pieces
-from headwater.intake.messages import Messages, Records
+from headwater.intake.messages import Messages, Records, Separated
 from headwater.intake.records import read_records
 from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
 from headwater.intake.values import describe_misfit
@@ -68,7 +68,7 @@ class Decoder:
         """Rows and dead letters from `data`, in the order in which they came; each row becomes one or the other.
 
         `data` is a row (a mapping or a dataclass instance), an iterable of rows, an Arrow table or whatever exports
-        itself as one (pandas, Polars), bytes or text of JSON lines, a `Chunk` of a file, `Messages`, or `Records`.
+        itself as one (pandas, Polars), bytes or text of JSON lines, a `Chunk` of a file, or messages (`Readable`).
         `where` names it in the positions of dead letters. Event times are held against `arrived_at` if it is given.
         """
         done = [self._finish(batch, source, arrived_at) for batch in self._batches(data, where)]
@@ -86,6 +86,8 @@ class Decoder:
             yield from (self._json.read_messages(part, where) for part in data.parts(LINES_AT_ONCE))
         elif isinstance(data, Records):
             yield read_records(self._layout, data, where)
+        elif isinstance(data, Separated):
+            yield self._csv.read_messages(data, where)
         elif isinstance(data, str):
             yield from self._lines(data.encode("utf-8", "surrogatepass"), where, 1)
         elif isinstance(data, bytes | bytearray | memoryview):

@@ -51,6 +51,16 @@ _IN_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMES = {list: "an array", str: "a string", Number: "a number", bool: "a boolean", type(None): "null"}
 
 
+def examine_messages(messages: Messages, where: str, trim: Callable[[Lines], Lines]) -> tuple[Lines, list[Letter]]:
+    """The messages as texts, trimmed, and a letter for each that is poison, too large, not UTF-8, or then empty."""
+    examined, letters = examine(messages.values, where, messages.offsets, "message", messages.originals)
+    lines = trim(examined)
+    absent = pc.or_(messages.values.is_null(), pc.equal(lines.texts, "").fill_null(False))
+    letters += [lines.letter(place, why.error, why.reason) for place, why in messages.poison.items()]
+    missing = [place for place in pc.indices_nonzero(absent).to_pylist() if place not in messages.poison]
+    return lines, letters + [lines.refuse(place, MissingValue, "has no value") for place in missing]
+
+
 @dataclass(frozen=True)
 class JsonOriginals:
     """The lines that rows were read from."""
@@ -95,11 +105,7 @@ class JsonLines:
 
     def read_messages(self, messages: Messages, where: str) -> Batch:
         """The rows of messages, each one text that may hold newlines, and letters for all others, empty ones too."""
-        examined, letters = examine(messages.values, where, messages.offsets, "message")
-        lines = examined.trimmed()
-        absent = pc.or_(messages.values.is_null(), pc.equal(lines.texts, "").fill_null(False))
-        missing = pc.indices_nonzero(absent).to_pylist()
-        letters += [lines.refuse(place, MissingValue, "has no value") for place in missing]
+        lines, letters = examine_messages(messages, where, Lines.trimmed)
         whole, refused = self._read(lines, messages.content)
         columns = list(whole.columns)
         for name, values in messages.beside.items():

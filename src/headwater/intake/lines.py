@@ -84,12 +84,17 @@ def split(block: bytes) -> pa.Array:
     return pc.split_pattern(pa.array([body], pa.binary()), b"\n").flatten()
 
 
-def examine(raw: pa.Array, where: str, numbers: int | Sequence[int], noun: str = "line") -> tuple[Lines, list[Letter]]:
-    """The lines as texts, and a letter for each that is too large or isn't UTF-8."""
+def examine(
+    raw: pa.Array, where: str, numbers: int | Sequence[int], noun: str = "line", originals: pa.Array | None = None
+) -> tuple[Lines, list[Letter]]:
+    """The lines as texts, and a letter for each that is too large or isn't UTF-8.
+
+    `originals` are what letters keep, where a line is only part of what came.
+    """
     large = only_where(pc.greater(pc.binary_length(raw), LARGEST_EVENT))
     readable = raw if large is None else pc.if_else(large, pa.scalar(None, pa.binary()), raw)
     decoded = attempt(readable, lambda some: some.cast(pa.string()), pa.string())
-    lines = Lines(raw, decoded.values, where, numbers, noun)
+    lines = Lines(raw if originals is None else originals, decoded.values, where, numbers, noun)
     letters = [lines.refuse(at, EventTooLarge, _TOO_LARGE) for at in _true(large)]
     letters += [lines.refuse(at, UnreadableEvent, "is not UTF-8") for at in _true(decoded.bad)]
     return lines, letters

@@ -12,15 +12,32 @@ from headwater.errors import DataError
 
 
 @dataclass(frozen=True)
+class Poison:
+    """Why a message can't be read in its format."""
+
+    error: type[DataError]
+    reason: str
+
+
+@dataclass(frozen=True)
 class Messages:
     """Messages of one sequence. `values` are their bytes, NULL where a message has none.
 
     `beside` are columns that don't come from the values, by the names of the topic's columns and in their types.
+    `originals` are the messages as they came, where their values are only part of them; `poison` is what is wrong with
+    some, by their places.
     """
 
     values: pa.Array
     offsets: Sequence[int]
     beside: Mapping[str, pa.Array] = field(default_factory=dict)
+    originals: pa.Array | None = None
+    poison: Mapping[int, Poison] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> pa.Array:
+        """The messages as they came."""
+        return self.values if self.originals is None else self.originals
 
     @property
     def content(self) -> bytes:
@@ -31,28 +48,48 @@ class Messages:
     def parts(self, most: int) -> Iterator[Messages]:
         """The messages, at most so many at a time."""
         for first in range(0, len(self.values), most):
-            beside = {name: column.slice(first, most) for name, column in self.beside.items()}
-            yield Messages(self.values.slice(first, most), self.offsets[first : first + most], beside)
-
-
-@dataclass(frozen=True)
-class Poison:
-    """Why a message can't be read in its format."""
-
-    error: type[DataError]
-    reason: str
+            yield Messages(
+                self.values.slice(first, most),
+                self.offsets[first : first + most],
+                {name: column.slice(first, most) for name, column in self.beside.items()},
+                None if self.originals is None else self.originals.slice(first, most),
+                {at - first: why for at, why in self.poison.items() if first <= at < first + most},
+            )
 
 
 @dataclass(frozen=True)
 class Records:
-    """Messages of a binary format, each read as a mapping of names to values, or poison."""
+    """Messages of a format that was read one by one, each as a mapping of names to values, or as poison."""
 
     messages: Messages
     rows: Sequence[Mapping[str, Any] | Poison]
 
 
-class Codec(Protocol):
-    """A binary format: reads messages into records, each on its own. It may need a server, and wait for it."""
+@dataclass(frozen=True)
+class Separated:
+    """Messages that are a record of CSV each. `names` are the columns of its fields."""
 
-    def read(self, messages: Messages) -> Records:
-        """Each message as a mapping or as poison, in their order."""
+    messages: Messages
+    names: tuple[str, ...]
+    delimiter: str
+
+
+def as_declared(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
+    """Bytes in a column of BINARY or STRING; as text, what isn't UTF-8 is replaced by the sign for that."""
+    if pa.types.is_binary(kind):
+        return pa.array(values, kind)
+    return pa.array([None if value is None else value.decode("utf-8", "replace") for value in values], kind)
+
+
+Readable = Messages | Records | Separated
+"""What a decoder takes: messages in JSON, or what a codec has made of those in another format."""
+
+
+class Codec(Protocol):
+    """A format of messages. It may need a server, and wait for it."""
+
+    def read(self, messages: Messages) -> Readable:
+        """The messages as the decoder takes them, in their order."""
+
+    def key(self, value: bytes) -> Any:
+        """What the key of a message is: a mapping, or a value of a single column; `Poison` if it can't be read."""

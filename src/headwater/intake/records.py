@@ -60,7 +60,7 @@ def read_records(layout: Layout, records: Records, where: str) -> Batch:
 
 
 def _content(messages: Messages, place: int) -> bytes:
-    return messages.values[place].as_py() or b""
+    return messages.raw[place].as_py() or b""
 
 
 def _position(messages: Messages, where: str, place: int) -> str:

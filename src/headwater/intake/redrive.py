@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from headwater.errors import EventsLost
 from headwater.intake.decode import Decoder
-from headwater.intake.messages import Codec, Messages
+from headwater.intake.messages import Codec, Messages, as_declared
 from headwater.log import Move, TopicLog
 from headwater.log.read import count_rows, scan
 
@@ -50,9 +50,9 @@ def redrive(
 ) -> Redriven:
     """Decode dead letters again, from a commit of theirs on, and append what can be read now, as from its own source.
 
-    `codec` reads messages that aren't JSON. `error` chooses letters of one class (`wrong-type`). Event time is what the
-    event says; a row that is late by now is late. `Fenced` if another redrive was faster: repeat the call, nothing
-    comes back twice.
+    `codec` reads messages that aren't plain JSON. `error` chooses letters of one class (`wrong-type`). Event time is
+    what the event says; a row that is late by now is late. `Fenced` if another redrive was faster: repeat the call,
+    nothing comes back twice.
     """
     rows = still = 0
     for batch in scan(dead, first):
@@ -119,19 +119,19 @@ def envelope_columns(decoder: Decoder, letters: pa.Table) -> dict[str, pa.Array]
     kafka = decoder.topic.intake
     if kafka is None or letters["sent_at"].null_count == letters.num_rows:
         return {}
-    named = {kafka.message_key: "key", kafka.message_time: "sent_at", kafka.message_headers: "headers"}
     found = {}
-    for name, kept in named.items():
+    for name, kept in (
+        (kafka.message_value, "bytes"),
+        (kafka.message_key, "key"),
+        (kafka.message_time, "sent_at"),
+        (kafka.message_headers, "headers"),
+    ):
         column = None if name is None else decoder.topic.column(name)
         if column is not None:
-            found[column.name] = _as_declared(letters[kept].combine_chunks(), column.type)
+            values = letters[kept].combine_chunks()
+            is_bytes = pa.types.is_binary(values.type)
+            found[column.name] = as_declared(values.to_pylist(), column.type) if is_bytes else values.cast(column.type)
     return found
-
-
-def _as_declared(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_string(kind):
-        return pa.array([None if key is None else key.decode("utf-8", "replace") for key in values.to_pylist()], kind)
-    return values.cast(kind)
 
 
 def _marks(log: TopicLog, letters: pa.Table) -> Sequence[Move]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -9,24 +10,63 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Kafka:
-    """A Kafka topic. Each of its partitions is a source, and the log keeps the next offset of each with the rows.
+    """A Kafka topic, several (`a, b`), or all that match a pattern (`^payments-.*`).
 
-    `brokers` are addresses (`host:port, …`), else those of `cluster`, a section of headwater.toml. Avro is read
-    with the schemas of `registry`, an address, else that of the cluster. `start` is where the
-    first run begins: `earliest`, `latest`, or at an instant of Kafka's timestamps. `gaps` says what to do about offsets
-    that Kafka has let go of before they were read: `stop`, or `skip` and record them. `commit_every` is how long a
-    message may wait for others to share its commit. `message_key`, `message_time` and `message_headers` name columns
-    that take what Kafka keeps beside a message's value.
+    Each partition is a source, and the log keeps the next offset of each with the rows.
+
+    `brokers` are addresses (`host:port, …`), else those of `cluster`, a section of headwater.toml. Avro, Protobuf and
+    JSON Schema are read with the schemas of `registry`, an address, else that of the cluster, else the project's own.
+    `envelope` is what a row comes in, if it does. CSV has `fields` in this order, all columns if it is empty, with a
+    `delimiter` between them. `start` is where the first run begins: `earliest`, `latest`, at an instant of Kafka's
+    timestamps, or at an offset of each partition. `gaps` says what to do about offsets that Kafka has let go of before
+    they were read: `stop`, or `skip` and record them. `commit_every` is how long a message may wait for others to share
+    its commit. If more than the share `max_dead` of a minute's messages can't be read, the intake pauses. Copies of
+    dead letters go to `dead_topic`, another topic of the same cluster. `message_value`, `message_key`, `message_time`
+    and `message_headers` name columns that take a message's value as it is, and what Kafka keeps beside it.
     """
 
     topic: str
     brokers: str | None = None
     cluster: str = "main"
-    format: Literal["json", "avro"] = "json"
+    format: Literal["json", "avro", "protobuf", "json-schema", "csv", "raw"] = "json"
     registry: str | None = None
-    start: Literal["earliest", "latest"] | datetime = "earliest"
+    envelope: Literal["debezium"] | None = None
+    fields: tuple[str, ...] = ()
+    delimiter: str = ","
+    start: Literal["earliest", "latest"] | datetime | tuple[tuple[int, int], ...] = "earliest"
     gaps: Literal["stop", "skip"] = "stop"
     commit_every: timedelta = timedelta(milliseconds=500)
+    max_dead: float | None = 0.5
+    dead_topic: str | None = None
+    message_value: str | None = None
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The names of the topics; none if they are told by a pattern."""
+        names = () if self.pattern is not None else self.topic.split(",")
+        return tuple(name.strip() for name in names)
+
+    @property
+    def pattern(self) -> str | None:
+        """The regular expression that the names of the topics match, if they are told by one."""
+        return self.topic if self.topic.startswith("^") else None
+
+    def overlaps(self, other: Kafka) -> bool:
+        """Whether both may read the same topic of the same cluster."""
+        if (self.brokers, self.cluster) != (other.brokers, other.cluster):
+            return False
+        if self.pattern is not None and other.pattern is not None:
+            return True
+        for one, two in ((self, other), (other, self)):
+            if one.pattern is not None:
+                return any(re.search(one.pattern, name) for name in two.topics)
+        return not {*self.topics}.isdisjoint(other.topics)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that don't come from what a message's value says."""
+        named = (self.message_value, self.message_key, self.message_time, self.message_headers)
+        return tuple(name for name in named if name is not None)

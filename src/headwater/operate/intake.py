@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.intake.schema.written import Schemas
 from headwater.log import TopicLog
 from headwater.model import Topic
 from headwater.operate.halt import Halt, side_by_side
@@ -25,9 +27,16 @@ def open_intake(
     dead: TopicLog,
     clusters: Mapping[str, Mapping[str, str]],
     group: str,
+    folder: Path,
+    schemas: Schemas,
     committed: Callable[[TopicLog, int], None],
+    waits: Callable[[str, HeadwaterError | None], None],
 ) -> KafkaIntake:
-    """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us."""
+    """The intake that a topic declares; `clusters` are sections of headwater.toml, `group` is what Kafka calls us.
+
+    `folder` is where processes of this machine tell each other apart; `schemas` are those of the project, for topics
+    that name no registry.
+    """
     declared = log.topic.intake
     if declared is None:
         raise ArgumentRefused(
@@ -38,16 +47,19 @@ def open_intake(
         )
     with _installed(log.topic):
         from headwater.intake.kafka import KafkaIntake
-    return KafkaIntake(log, dead, options=clusters.get(declared.cluster, {}), group=group, committed=committed)
+    options = clusters.get(declared.cluster, {})
+    return KafkaIntake(
+        log, dead, options=options, group=group, folder=folder, schemas=schemas, committed=committed, waits=waits
+    )
 
 
-def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]]) -> Codec | None:
-    """What reads the messages of a topic; None if it has none, or if they are JSON."""
-    if topic.intake is None or topic.intake.format == "json":
+def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas: Schemas) -> Codec | None:
+    """What reads the messages of a topic; None if it has none, or if they are plain JSON."""
+    if topic.intake is None:
         return None
     with _installed(topic):
         from headwater.intake.kafka.codec import codec_of
-    return codec_of(topic.intake, clusters.get(topic.intake.cluster, {}))
+    return codec_of(topic, clusters.get(topic.intake.cluster, {}), schemas)
 
 
 @contextmanager

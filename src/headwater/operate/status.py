@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from headwater.errors import HeadwaterError
 from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
@@ -31,7 +32,10 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class TopicStatus:
-    """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters."""
+    """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters.
+
+    `waits` is what its intake waits for, if it runs in this process and waits.
+    """
 
     topic: str
     head: int
@@ -39,6 +43,7 @@ class TopicStatus:
     dead: int
     watermark: datetime
     sources: tuple[SourceStatus, ...]
+    waits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,8 @@ class Status:
         return found | {"ledger": counts}
 
 
-def topic_status(log: TopicLog, dead: TopicLog) -> TopicStatus:
-    """How a topic is, from its log and that of its dead letters."""
+def topic_status(log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = None) -> TopicStatus:
+    """How a topic is, from its log and that of its dead letters, and what its intake `waits` for."""
     clock = log.clock
     oldest = min((source.mark for source in clock.sources.values()), default=None)
     sources = tuple(
@@ -145,7 +150,8 @@ def topic_status(log: TopicLog, dead: TopicLog) -> TopicStatus:
         for name, source in sorted(clock.sources.items())
     )
     watermark = instant(clock.watermark)
-    return TopicStatus(log.topic.name, log.head, count_rows(log), count_open(log, dead), watermark, sources)
+    counts = count_rows(log), count_open(log, dead)
+    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, None if waits is None else waits.summary)
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")

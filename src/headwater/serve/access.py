@@ -6,6 +6,7 @@ well, `operate` may do everything. Tokens are kept as hashes: nobody can read on
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -150,10 +151,22 @@ def asks(role: Role) -> Callable[[HTTPConnection], Access]:
 
 def _secret(connection: HTTPConnection) -> str:
     kind, _, secret = connection.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not secret:
+    if kind.lower() == "basic":
+        secret = _password(secret)
+    elif kind.lower() != "bearer":
+        secret = ""
+    if not secret:
         raise TokenRefused(
             "the request carries no token",
             detail="The project is served on an address that others can reach.",
             hint="Send the header Authorization: Bearer TOKEN; `headwater token create` makes one.",
         )
     return secret.strip()
+
+
+def _password(text: str) -> str:
+    """The password of Basic authentication, as clients of schema registries send a token; any name goes with it."""
+    try:
+        return base64.b64decode(text, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""

@@ -40,13 +40,17 @@ def _topics(status: Status) -> Iterator[Metric]:
     behind = GaugeMetricFamily(
         "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["topic"]
     )
+    waits = GaugeMetricFamily(
+        "headwater_intake_waiting", "1 if the intake of a topic waits for something.", labels=["topic"]
+    )
     for topic in status.topics:
+        waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
         dead.add_metric([topic.topic], topic.dead)
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, head, behind)
+    yield from (rows, dead, head, behind, waits)
 
 
 def _views(status: Status) -> Iterator[Metric]:

@@ -19,6 +19,7 @@ from headwater.sql.nodes import Option
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
 
+_OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
 
 
@@ -117,15 +118,63 @@ def read_count(text: str) -> int:
     return int(text)
 
 
-def read_start(text: str) -> str | datetime:
-    """`earliest`, `latest`, or an instant in ISO 8601; without a zone it is UTC."""
+def read_topics(text: str) -> str:
+    """The name of a topic, several with commas between them, or a pattern that begins with `^`."""
+    names = [name.strip() for name in text.split(",")]
+    if text.strip().startswith("^"):
+        try:
+            re.compile(text)
+        except re.error as problem:
+            raise ValueError(f"{text!r} is not a regular expression: {problem}") from None
+        return text.strip()
+    if not all(names) or len(set(names)) < len(names):
+        raise ValueError("the name of a topic is empty, or there twice")
+    return ", ".join(names)
+
+
+def read_start(text: str) -> str | datetime | tuple[tuple[int, int], ...]:
+    """`earliest`, `latest`, offsets of partitions, or an instant in ISO 8601; without a zone it is UTC.
+
+    >>> read_start("0: 42, 1: 17")
+    ((0, 42), (1, 17))
+    """
     if text.strip().lower() in ("earliest", "latest"):
         return text.strip().lower()
+    if _OFFSETS.fullmatch(text):
+        pairs = (part.split(":") for part in text.split(","))
+        return tuple(sorted((int(partition), int(offset)) for partition, offset in pairs))
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ValueError(f"{text!r} is neither 'earliest' nor 'latest' nor an instant like 2026-01-31T12:00Z") from None
+        raise ValueError(
+            f"{text!r} is none of 'earliest', 'latest', an instant like 2026-01-31T12:00Z, offsets like 0:42, 1:17"
+        ) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def read_share(text: str) -> float | None:
+    """A percentage, or `none` for any share.
+
+    >>> read_share("12.5%")
+    0.125
+    """
+    if text.strip().lower() == "none":
+        return None
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not text.strip().endswith("%") or not 0 <= share <= 1:
+        raise ValueError(f"{text!r} is not a percentage like 50%")
+    return share
+
+
+def read_delimiter(text: str) -> str:
+    """One character of ASCII, or `tab`."""
+    found = "\t" if text.lower() == "tab" else text
+    if len(found) != 1 or not found.isascii() or found in '"\r\n':
+        raise ValueError(f"{text!r} is not one character that may stand between fields")
+    return found
 
 
 _IDLE = OptionKind(
@@ -145,14 +194,35 @@ _MAX_AHEAD = OptionKind(
 
 INTAKE = (
     OptionKind("connector", "'kafka'", _one_of("kafka"), "where events are fetched from", "they are appended by calls"),
-    OptionKind("topic", "name", read_name, "the topic of Kafka", "required with 'kafka'"),
+    OptionKind(
+        "topic",
+        "names, or a pattern like '^payments-.*'",
+        read_topics,
+        "the topics of Kafka",
+        "required with 'kafka'",
+    ),
     OptionKind("brokers", "addresses", read_name, "brokers to begin with: 'host:port, …'", "those of the cluster"),
     OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
-    OptionKind("format", "'json' or 'avro'", _one_of("json", "avro"), "how a message is written", "'json'"),
-    OptionKind("registry", "address", read_name, "the schema registry that Avro is read with", "that of the cluster"),
+    OptionKind(
+        "format",
+        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'",
+        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw"),
+        "how a message is written",
+        "'json'",
+    ),
+    OptionKind(
+        "registry",
+        "address",
+        read_name,
+        "the schema registry that Avro, Protobuf and JSON Schema are read with",
+        "that of the cluster, else the project's own",
+    ),
+    OptionKind("envelope", "'debezium'", _one_of("debezium"), "what a row comes in", "nothing: the message is the row"),
+    OptionKind("fields", "columns", read_names, "the fields of a record of CSV, in their order", "all columns"),
+    OptionKind("delimiter", "character", read_delimiter, "what stands between the fields of CSV", "','"),
     OptionKind(
         "start",
-        "'earliest', 'latest' or instant",
+        "'earliest', 'latest', instant, or offsets like '0:42, 1:17'",
         read_start,
         "where the first run begins; later ones go on from where the log is",
         "'earliest'",
@@ -170,6 +240,17 @@ INTAKE = (
         read_duration,
         "how long a message may wait for others to share its commit",
         "'500 milliseconds'",
+    ),
+    OptionKind(
+        "max_dead",
+        "share like '50%', or 'none'",
+        read_share,
+        "if more than this share of a minute's messages can't be read, the intake pauses",
+        "'50%'",
+    ),
+    OptionKind("dead_topic", "name", read_name, "a topic of Kafka that gets a copy of each dead letter"),
+    OptionKind(
+        "message_value", "column", read_name, "a STRING or BINARY that takes the value of each message as it is"
     ),
     OptionKind("message_key", "column", read_name, "a STRING or BINARY that takes the key of each message"),
     OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),
@@ -315,7 +396,7 @@ def read_options(kind: str, name: str, options: Sequence[Option]) -> tuple[dict[
                 hint = f"It takes {known[word].takes}."
                 refusals.append(_refused(option.expression, OptionRefused, summary, _sentence(str(problem)), hint))
     return {
-        word: value for word, value in values.items() if value is not None or word in ("idle", "max_ahead")
+        word: value for word, value in values.items() if value is not None or word in ("idle", "max_ahead", "max_dead")
     }, refusals
 
 

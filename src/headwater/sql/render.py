@@ -89,13 +89,21 @@ def _intake_options(intake: model.Kafka) -> dict[str, str]:
     options = {"connector": "kafka"}
     for part in fields(intake):
         value = getattr(intake, part.name)
-        if value == part.default or value is None:
+        if value == part.default or (value is None and part.name != "max_dead"):
             continue
         match value:
+            case None:
+                options[part.name] = "none"
+            case float():
+                options[part.name] = f"{value * 100:.10g}%"
             case timedelta():
                 options[part.name] = model.spell_duration(value)
             case datetime():
                 options[part.name] = value.isoformat()
+            case tuple() if part.name == "start":
+                options[part.name] = ", ".join(f"{partition}:{offset}" for partition, offset in value)
+            case tuple():
+                options[part.name] = _listed(value)
             case _:
                 options[part.name] = value
     return options

@@ -22,7 +22,7 @@ from headwater.errors import (
 )
 from headwater.model.column import RESERVED_PREFIX
 from headwater.sql.interval import interval
-from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, PersonalClause, Watermark
+from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, Option, PersonalClause, Watermark
 from headwater.sql.options import INTAKE, read_options
 from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
@@ -30,11 +30,12 @@ from headwater.sql.spelling import spell
 
 T = TypeVar("T", bound=exp.Expr)
 MESSAGE_TYPES = {
+    "message_value": (pa.string(), pa.binary()),
     "message_key": (pa.string(), pa.binary()),
     "message_time": (model.INSTANT,),
     "message_headers": (pa.map_(pa.string(), pa.binary()),),
 }
-"""The types of the columns that take what Kafka keeps beside a message's value."""
+"""The types of the columns that take a message's value as it is, and what Kafka keeps beside it."""
 
 
 def read_topic(reading: Reading, tree: CreateTopic) -> model.Stream | model.Table:
@@ -101,7 +102,24 @@ class _TopicReader:
         for word in MESSAGE_TYPES:
             if word in found:
                 found[word] = self._message_column(given[word].expression, word, found[word])
+        self._refuse_format(found, given)
         return model.Kafka(**{"topic": "", **found})
+
+    def _refuse_format(self, found: dict[str, Any], given: dict[str, Option]) -> None:
+        """Refuse options of one format beside another."""
+        form = found.get("format", "json")
+        if form == "raw" and "message_value" not in given:
+            hint = "Say message_value = '…' with a column that takes the bytes."
+            self._refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)
+        if form in ("raw", "csv") and "envelope" in found:
+            hint = "An envelope is read from 'json', 'avro', 'protobuf' or 'json-schema'."
+            self._refuse(OptionRefused, given["envelope"], f"reads an envelope from '{form}'", hint=hint)
+        if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+            hint = "Offsets are those of one topic: name one, or begin at an instant."
+            self._refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
+        for word in ("fields", "delimiter"):
+            if word in found and form != "csv":
+                self._refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
 
     def _message_column(self, node: exp.Expr, word: str, name: str) -> str:
         resolved = self._resolve(KeyNotInOutput, node, f'option "{word}"', name)

@@ -11,6 +11,8 @@ import pytest
 from tests.intake.kafka.shop import Shop
 from tests.servers.kafka import KafkaServer
 
+collect_ignore = ["golden/make.py"]  # it needs packages that only it needs
+
 
 @pytest.fixture
 def shop(kafka_server: KafkaServer, tmp_path: Path) -> Callable[..., Shop]:

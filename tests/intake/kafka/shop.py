@@ -32,7 +32,8 @@ class Shop:
         if partitions:
             self.create(partitions)
         self.folder.mkdir()
-        (self.folder / "headwater.toml").write_text(f'name = "shop"\n[kafka.main]\n"bootstrap.servers" = "{brokers}"\n')
+        cluster = f'"bootstrap.servers" = "{brokers}"\n"session.timeout.ms" = "3000"\n"heartbeat.interval.ms" = "500"'
+        (self.folder / "headwater.toml").write_text(f'name = "shop"\n[kafka.main]\n{cluster}\n')
         self.declare(declared, options)
 
     def create(self, partitions: int) -> None:
@@ -57,16 +58,27 @@ class Shop:
             f"{declared} WITH (connector = 'kafka', topic = '{self.topic}', commit_every = '200ms'{extra});"
         )
 
+    def declare_topic(self, topic: str) -> None:
+        """Take in other topics: several names, or a pattern."""
+        declared = f"{STREAM} WITH (connector = 'kafka', topic = '{topic}', commit_every = '200ms');"
+        (self.folder / "payments.sql").write_text(declared)
+
     def open(self) -> Project:
         return hw.open(self.folder)
 
-    def send(self, values: Iterable[bytes | None], partition: int = 0, **message: Any) -> None:
+    def send(
+        self, values: Iterable[bytes | None], partition: int = 0, topic: str | None = None, **message: Any
+    ) -> None:
         """Messages to a partition, acknowledged."""
         refused: list[object] = []
         producer = Producer({"bootstrap.servers": self.brokers, "message.max.bytes": 20_000_000})
         for value in values:
             producer.produce(
-                self.topic, value, partition=partition, on_delivery=lambda e, _: e and refused.append(e), **message
+                topic or self.topic,
+                value,
+                partition=partition,
+                on_delivery=lambda e, _: e and refused.append(e),
+                **message,
             )
             producer.poll(0)
         assert (producer.flush(30), refused) == (0, [])

@@ -23,6 +23,7 @@ from headwater.intake.messages import Messages
 from headwater.model import Kafka
 from headwater.sql import parse_declarations
 from tests.intake.kafka.test_intake import Make
+from tests.servers.process import free_port
 from tests.servers.registry import RegistryServer, start_registry
 
 STREAM = """CREATE STREAM payments (id STRING NOT NULL, card STRING, amount DECIMAL(9, 2), kind STRING, day DATE,
@@ -140,6 +141,9 @@ def test_a_registry_that_is_down_is_waited_for_and_makes_no_dead_letters(registr
         decode(registry, good)
     registry.down = False
     assert decode(registry, good).rows.num_rows == 1
+    registry.port = free_port()
+    with pytest.raises(SourceUnavailable, match="did not answer"):
+        decode(registry, good)
 
 
 def test_a_topic_in_avro_without_a_registry_is_told_so() -> None:

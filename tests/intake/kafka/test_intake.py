@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic
 
 import headwater as hw
-from headwater.errors import ArgumentRefused, Fenced, RetentionGap, SourceRefused, SourceReplaced, SourceUnavailable
+from headwater.errors import (
+    ArgumentRefused,
+    Fenced,
+    RetentionGap,
+    SourceRefused,
+    SourceReplaced,
+    SourceUnavailable,
+    TooMuchPoison,
+)
+from headwater.intake.kafka import KafkaIntake
+from headwater.intake.schema.known import Draft
 from headwater.log import TopicLog
 from headwater.operate.halt import Halt
+from headwater.project import Project
 from tests.intake.kafka.shop import STREAM, Shop, event
 from tests.servers.process import free_port
 
@@ -187,35 +200,115 @@ def test_what_is_buried_stays_buried_although_it_could_be_read_now(shop: Make, m
     assert (ids(payments), len(letters(payments))) == (["p0"], 1)
 
 
-def test_of_two_runs_on_one_topic_the_one_that_is_overtaken_stops(shop: Make) -> None:
+def test_of_two_that_take_in_at_once_one_is_overtaken_and_nothing_is_doubled(shop: Make) -> None:
     payments = shop(partitions=1)
-    payments.send([event(0)])
-    with payments.open() as first, payments.open() as second:
-        (intake,) = first.intakes()
-        halt, failed = Halt(), []
-
-        def run() -> None:
-            try:
-                intake.run(halt)
-            except Fenced as error:
-                failed.append(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        wait_for(lambda: len(ids(payments)) == 1)
-        for number in range(1, 1000):
+    with payments.open() as first, payments.open() as second, running(first):
+        for number in range(15):
             payments.send([event(number)])
-            try:
+            with suppress(Fenced):  # then the other one has it
                 second.take_in()
-            except Fenced as error:
-                failed.append(error)
-            if failed:
-                break
-        halt.now()
-        thread.join(30)
-    assert "another run has taken over" in str(failed[0])
     take_in(payments)
-    assert ids(payments) == [f"p{at}" for at in range(number + 1)]
+    assert ids(payments) == [f"p{at}" for at in range(15)]
+
+
+@contextmanager
+def running(*projects: Project) -> Iterator[None]:
+    """Let the intake of each project run meanwhile."""
+    with halted(*(intake for one in projects for intake in one.intakes())):
+        yield
+
+
+@contextmanager
+def halted(*intakes: KafkaIntake) -> Iterator[None]:
+    """Let intakes run meanwhile, and end."""
+    halt = Halt()
+    threads = [threading.Thread(target=intake.run, args=(halt,)) for intake in intakes]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        halt.now()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+def test_processes_that_run_share_the_partitions_and_go_on_without_each_other(shop: Make) -> None:
+    payments = shop(partitions=4)
+    sent = 0
+
+    def send() -> None:
+        nonlocal sent
+        for partition in range(4):
+            payments.send([event(sent + at) for at in range(10)], partition=partition)
+            sent += 10
+
+    with payments.open() as first, payments.open() as second:
+        with running(first):
+            send()
+            wait_for(lambda: first.read("payments").num_rows == sent)
+            with running(second):
+                wait_for(lambda: len(owners(payments)) == 2)
+                send()
+                wait_for(lambda: first.read("payments").num_rows == sent)
+                assert sorted(number for numbers in owners(payments) for number in numbers) == [0, 1, 2, 3]
+            send()  # to partitions that were the other one's
+            wait_for(lambda: first.read("payments").num_rows == sent)
+        assert sorted(first.read("payments")["id"].to_pylist()) == sorted(f"p{number}" for number in range(sent))
+
+
+def test_two_streams_of_one_topic_get_all_of_it_each(shop: Make) -> None:
+    payments = shop(partitions=2)
+    second = (payments.folder / "payments.sql").read_text().replace("STREAM payments", "STREAM copies")
+    (payments.folder / "copies.sql").write_text(second)
+    payments.send([event(0)], partition=0)
+    payments.send([event(1)], partition=1)
+    with payments.open() as project, running(project):
+        wait_for(lambda: [project.read(name).num_rows for name in ("payments", "copies")] == [2, 2])
+
+
+def owners(payments: Shop) -> list[list[int]]:
+    """The partitions of each member of the group that has any."""
+    asked = payments.admin.describe_consumer_groups(["headwater.shop"], request_timeout=20)
+    members = asked["headwater.shop"].result().members
+    found = ([at.partition for at in one.assignment.topic_partitions if at.topic == payments.topic] for one in members)
+    return [numbers for numbers in found if numbers]
+
+
+def test_several_topics_are_one_stream_and_one_that_comes_later_is_read_from_its_start(shop: Make) -> None:
+    payments = shop(partitions=1)
+    refunds = f"{payments.topic}-refunds"
+    payments.send([event(0)])
+    payments.declare_topic(f"^{payments.topic}.*")
+    with payments.open() as project, running(project):
+        wait_for(lambda: ids(payments) == ["p0"])
+        payments.admin.create_topics([NewTopic(refunds, 1, 1)])[refunds].result(20)
+        payments.send([event(1)], topic=refunds)
+        wait_for(lambda: len(ids(payments)) == 2)
+    payments.declare_topic(f"{payments.topic}, {refunds}")
+    payments.send([event(2)], topic=refunds)
+    payments.send([event(3)])
+    assert take_in(payments) == (2, 0)
+    with payments.open() as project:
+        rows = project.read("payments").select(["id", "_source"]).to_pylist()
+    assert sorted((row["id"], row["_source"]) for row in rows) == [
+        ("p0", f"{payments.topic}[0]"),
+        ("p1", f"{refunds}[0]"),
+        ("p2", f"{refunds}[0]"),
+        ("p3", f"{payments.topic}[0]"),
+    ]
+
+
+def test_the_first_run_may_begin_at_offsets(shop: Make) -> None:
+    payments = shop(options="start = '0:3'")
+    payments.send([event(number) for number in range(5)], partition=0)
+    payments.send([event(9)], partition=1)
+    assert take_in(payments) == (3, 0)
+    assert sorted(ids(payments)) == ["p3", "p4", "p9"]
+    beyond = shop(options="start = '1:7'")
+    with pytest.raises(SourceRefused, match="has no offset 7"):
+        take_in(beyond)
 
 
 def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
@@ -362,6 +455,46 @@ def test_a_message_of_five_megabytes_is_a_dead_letter_and_the_others_go_on(shop:
     payments.send([event(0), b'{"id": "' + b"x" * 5_000_000 + b'"}', event(1)])
     assert take_in(payments) == (2, 1)
     assert letters(payments) == [(f"{payments.topic}[0]:1", "event-too-large")]
+
+
+def test_too_much_poison_pauses_and_nothing_of_it_is_kept_until_it_can_be_read(shop: Make) -> None:
+    payments = shop(options="format = 'json-schema'", partitions=1)
+    payments.send([b"\0\0\0\0\x01" + event(number) for number in range(1200)])
+    waited: list[str | None] = []
+    with payments.open() as project:
+        with pytest.raises(TooMuchPoison, match="1,200 of the last 1,200"):
+            project.take_in()
+        assert (project.read("payments").num_rows, project.dead("payments").num_rows) == (0, 0)
+        (intake,) = project.intakes(waits=lambda _, error: waited.append(error and error.code()))
+        with halted(intake):
+            wait_for(lambda: waited == ["too-much-poison"])
+            assert project.status().topics[0].waits == '"payments" gets more poison than it is to take'
+            project.schemas.register("payments", Draft("JSON", "{}"))
+            wait_for(lambda: project.read("payments").num_rows == 1200)
+        assert (waited[-1], project.status().topics[0].waits) == (None, None)
+
+
+def test_a_dead_letter_is_copied_to_a_topic_with_its_reason(shop: Make) -> None:
+    payments = shop(partitions=1)
+    copies = f"{payments.topic}-dead"
+    payments.admin.create_topics([NewTopic(copies, 1, 1)])[copies].result(20)
+    payments.declare(options=f"dead_topic = '{copies}'")
+    payments.send([event(0)])
+    payments.send([b"poison"], key=b"k", headers={"trace": b"1"}, timestamp=1_700_000_000_000)
+    assert take_in(payments) == (1, 1)
+    consumer = Consumer({"bootstrap.servers": payments.brokers, "group.id": "dead"})
+    consumer.assign([TopicPartition(copies, 0, 0)])
+    (copy,) = consumer.consume(1, 30)
+    consumer.close()
+    assert (copy.key(), copy.value(), copy.timestamp()[1]) == (b"k", b"poison", 1_700_000_000_000)
+    assert dict(copy.headers() or ()) == {
+        "trace": b"1",
+        "headwater.error": b"unreadable-event",
+        "headwater.reason": b"the message is not JSON: expecting value at character 1",
+        "headwater.topic": payments.topic.encode(),
+        "headwater.partition": b"0",
+        "headwater.offset": b"1",
+    }
 
 
 def test_a_project_that_runs_takes_in_what_comes_until_it_is_stopped(shop: Make) -> None:

@@ -1,4 +1,4 @@
-"""Avro in Confluent's wire format: a zero byte, the number of the schema in four bytes, the record.
+"""Avro in Confluent's wire format: behind the number of the schema, the record.
 
 A record is read by the schema that it was written with. Its fields go to the columns of the same names, as values do
 that come from Python: a field that isn't declared is ignored, a column without a field is NULL.
@@ -12,13 +12,12 @@ from typing import Any
 
 from fastavro import schemaless_reader
 
-from headwater.errors import EventTooLarge, MissingValue, UnreadableEvent
-from headwater.intake.kafka.registry import Registry
-from headwater.intake.lines import LARGEST_EVENT
+from headwater.errors import UnreadableEvent
+from headwater.intake.kafka.wire import HEAD, number_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
+from headwater.intake.schema.avro import AvroSchema, compile_avro
+from headwater.intake.schema.written import Schemas
 
-_MAGIC = 0
-_HEAD = 5
 _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError)
 """What fastavro raises on bytes that aren't a record of the schema."""
 
@@ -26,41 +25,60 @@ _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, 
 class AvroCodec:
     """Reads messages with the schemas of a registry."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
+        self._compiled: dict[int, AvroSchema | Poison] = {}
 
     def read(self, messages: Messages) -> Records:
         """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
-        return Records(messages, [self._record(value) for value in messages.values.to_pylist()])
+        self._forget_unknown()
+        return Records(messages, [_as_record(self._value(value)) for value in messages.values.to_pylist()])
 
-    def _record(self, value: bytes | None) -> Mapping[str, Any] | Poison:
-        if not value:
-            return Poison(MissingValue, "the message has no value")
-        if len(value) > LARGEST_EVENT:
-            return Poison(EventTooLarge, f"the message has more than {LARGEST_EVENT:,} bytes")
-        if len(value) < _HEAD or value[0] != _MAGIC:
-            return Poison(UnreadableEvent, f"the message names no schema: its first byte is {value[0]}, not {_MAGIC}")
-        number = int.from_bytes(value[1:_HEAD], "big")
-        schema = self._registry.schema(number)
+    def key(self, value: bytes) -> Any:
+        """What a key is: a record or a value of another type; poison if it can't be read."""
+        self._forget_unknown()
+        return self._value(value)
+
+    def _forget_unknown(self) -> None:
+        """What the registry didn't have, it may have by now; asked once for many messages."""
+        self._compiled = {number: found for number, found in self._compiled.items() if not isinstance(found, Poison)}
+
+    def _value(self, value: bytes | None) -> Any:
+        number = number_of(value)
+        if isinstance(number, Poison):
+            return number
+        assert value is not None
+        if number not in self._compiled:
+            self._compiled[number] = self._compile(number)
+        schema = self._compiled[number]
+        return schema if isinstance(schema, Poison) else _read(value, number, schema)
+
+    def _compile(self, number: int) -> AvroSchema | Poison:
+        schema = self._schemas.schema(number, "AVRO")
         if schema is None:
-            return Poison(
-                UnreadableEvent, f"the message names schema {number}, which the registry doesn't have as Avro"
-            )
-        return _read(value, number, schema)
+            return unknown(number, "Avro")
+        try:
+            return compile_avro(schema)
+        except ValueError as problem:
+            return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
 
 
-def _read(value: bytes, number: int, schema: Any) -> Mapping[str, Any] | Poison:
+def _as_record(value: Any) -> Mapping[str, Any] | Poison:
+    if isinstance(value, dict | Poison):
+        return value
+    return Poison(UnreadableEvent, f"the message is a {type(value).__name__}, not a record")
+
+
+def _read(value: bytes, number: int, schema: AvroSchema) -> Any:
     body = BytesIO(value)
-    body.seek(_HEAD)
+    body.seek(HEAD)
     try:
-        record: Any = schemaless_reader(body, schema, None)
+        found: Any = schemaless_reader(body, schema, None)
     except _FAILS as problem:
         return Poison(UnreadableEvent, f"the message is not a record of schema {number}: {_reason(problem)}")
-    if not isinstance(record, dict):
-        return Poison(UnreadableEvent, f"schema {number} is that of a {type(record).__name__}, not of a record")
     if body.tell() != len(value):
         return Poison(UnreadableEvent, f"the message has {len(value) - body.tell()} bytes behind its record")
-    return record
+    return found
 
 
 def _reason(problem: BaseException) -> str:

@@ -7,11 +7,12 @@ those that are for the schema registry.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -29,8 +30,14 @@ OWN = {
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
+    "partition.assignment.strategy": "cooperative-sticky",
 }
 """Options that nobody else sets: the log keeps the positions, and a position that is gone must be seen."""
+REFRESHED = {"topic.metadata.refresh.interval.ms": "5000"}
+"""How often new topics and partitions are looked for, unless it is said."""
+INSTANCE = "group.instance.id"
+MEMBERSHIP = {"session.timeout.ms": "10000"}
+"""How long a member of the group may be silent before others take its share, unless it is said."""
 ANSWER_SECONDS = 10.0
 """How long the brokers have to answer a question."""
 REFUSALS = frozenset(
@@ -55,6 +62,16 @@ class Described:
 
     identity: int
     partitions: tuple[int, ...]
+
+
+class Partition(NamedTuple):
+    """A partition of a topic; as text, the name that its rows have as their source."""
+
+    topic: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.number}]"
 
 
 @dataclass(frozen=True)
@@ -84,7 +101,10 @@ def configuration(kafka: Kafka, options: Mapping[str, str], group: str) -> dict[
             topic=kafka.topic,
         )
     given = {name: value for name, value in options.items() if not name.startswith(PREFIX)}
-    return {"group.id": group, **given, **OWN, "bootstrap.servers": brokers}
+    settings = {"group.id": group, **REFRESHED, **MEMBERSHIP, **given, **OWN, "bootstrap.servers": brokers}
+    if settings.get("group.protocol") == "consumer":  # then the brokers decide both
+        del settings["partition.assignment.strategy"], settings["session.timeout.ms"]
+    return settings
 
 
 def describe_topic(admin: AdminClient, topic: str) -> Described | None:
@@ -101,17 +121,20 @@ def describe_topic(admin: AdminClient, topic: str) -> Described | None:
 
 
 class Client:
-    """One consumer of one topic, and what is asked beside it. Not thread-safe; close it."""
+    """One consumer of one or several topics, and what is asked beside it. Not thread-safe; close it."""
 
     def __init__(self, kafka: Kafka, options: Mapping[str, str], group: str) -> None:
         self.topic = kafka.topic
+        self._kafka = kafka
         self._brokers = kafka.brokers or options.get("bootstrap.servers")
         settings = configuration(kafka, options, group)
-        asking = {name: value for name, value in settings.items() if name not in OWN and name != "group.id"}
+        reading = {*OWN, *MEMBERSHIP, "group.id", "group.protocol", INSTANCE}
+        asking = {name: value for name, value in settings.items() if name not in reading}
         with self._translated("its options"):
             self._consumer = Consumer({**settings, "error_cb": self._told}, logger=_logger)
             self._admin = AdminClient(asking, logger=_logger)
         self._trouble: KafkaError | None = None
+        self._failed: HeadwaterError | None = None
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -119,41 +142,73 @@ class Client:
 
     # Asking
 
-    def describe(self) -> Described | None:
-        """The topic; None if there is none of that name."""
+    def topics(self) -> dict[str, Described]:
+        """The topics that are declared, or that match the pattern, as far as the brokers have them."""
         with self._translated("what the topic is"):
-            return describe_topic(self._admin, self.topic)
+            found = {name: describe_topic(self._admin, name) for name in self._names()}
+        return {name: described for name, described in found.items() if described is not None}
 
-    def bounds(self, partition: int) -> Bounds:
+    def _names(self) -> list[str]:
+        if self._kafka.pattern is None:
+            return list(self._kafka.topics)
+        every = self._admin.list_topics(timeout=ANSWER_SECONDS).topics
+        return sorted(name for name in every if re.search(self._kafka.pattern, name))
+
+    def bounds(self, partition: Partition) -> Bounds:
         """The offsets that a partition has."""
         with self._translated("which offsets it has"):
-            low, high = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), ANSWER_SECONDS)
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(*partition), ANSWER_SECONDS)
         return Bounds(low, high)
 
-    def offset_at(self, partition: int, at: datetime) -> int:
+    def offset_at(self, partition: Partition, at: datetime) -> int:
         """The first offset whose message has this time or a later one; the end, if none has."""
-        wanted = TopicPartition(self.topic, partition, int(at.timestamp() * 1000))
+        wanted = TopicPartition(*partition, int(at.timestamp() * 1000))
         with self._translated("which offset has a time"):
             (found,) = self._consumer.offsets_for_times([wanted], ANSWER_SECONDS)
         return self.bounds(partition).high if found.offset < 0 else int(found.offset)
 
     # Reading
 
-    def assign(self, offsets: Mapping[int, int]) -> None:
+    def assign(self, offsets: Mapping[Partition, int]) -> None:
         """Read these partitions too, from these offsets."""
-        self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in offsets.items()])
+        self._consumer.incremental_assign([TopicPartition(*at, offset) for at, offset in offsets.items()])
+
+    def join(
+        self, given: Callable[[list[Partition]], Mapping[Partition, int]], taken: Callable[[list[Partition]], None]
+    ) -> None:
+        """Read the partitions that the group gives this member, and share the topics with its other members.
+
+        `given` says from which offsets; what it raises, `read` raises. `taken` hears which are read no more.
+        """
+
+        def assigned(_: Consumer, partitions: list[TopicPartition]) -> None:
+            try:
+                self.assign(given(_named(partitions)))
+            except HeadwaterError as failed:
+                self._failed = failed
+                self.assign({})
+
+        def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            taken(_named(partitions))
+            consumer.incremental_unassign(partitions)
+
+        names = [self._kafka.pattern] if self._kafka.pattern is not None else list(self._kafka.topics)
+        with self._translated("messages"):
+            self._consumer.subscribe(names, on_assign=assigned, on_revoke=revoked, on_lost=revoked)
 
     def read(self, most: int, seconds: float) -> list[Message]:
         """At most so many messages and ends of partitions, within so many seconds."""
         with self._translated("messages"):
             messages: list[Message] = self._consumer.consume(most, seconds)
+        if self._failed is not None:
+            raise self._failed
         if self._trouble is not None and self._trouble.code() in REFUSALS:
             raise self._refused(self._trouble, "messages")
         return messages
 
-    def show(self, offsets: Mapping[int, int]) -> None:
+    def show(self, offsets: Mapping[Partition, int]) -> None:
         """Tell the brokers how far the log has come, for tools that show it. Nothing here ever reads it."""
-        moved = [TopicPartition(self.topic, *pair) for pair in offsets.items()]
+        moved = [TopicPartition(*at, offset) for at, offset in offsets.items()]
         try:
             self._consumer.commit(offsets=moved, asynchronous=True)
         except KafkaException as problem:
@@ -197,3 +252,7 @@ class Client:
             hint="See whether the brokers run and can be reached from here; then repeat the call.",
             topic=self.topic,
         )
+
+
+def _named(partitions: list[TopicPartition]) -> list[Partition]:
+    return [Partition(found.topic, found.partition) for found in partitions]

@@ -4,30 +4,40 @@ A *session* is one life of a consumer. It begins where the log stands, and each 
 offset of every partition in one entry: so a session that ends in the middle, by an error or by a kill, is forgotten,
 and the next one goes on from what the log says. Nothing is remembered elsewhere; offsets are committed to Kafka for its
 own tools only.
+
+Sessions that run share the partitions as *members* of a consumer group. A partition that goes from one to another is
+begun where the log stands; what its former reader had gathered is forgotten, and if it comes to commit it all the same,
+the log refuses one of the two, which begins anew.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 from confluent_kafka import KafkaError, Message
 
-from headwater.errors import HeadwaterError, SourceUnavailable
+from headwater.errors import Fenced, HeadwaterError, SourceUnavailable
+from headwater.intake.breaker import Breaker
 from headwater.intake.decode import Decoded, Decoder
-from headwater.intake.kafka.client import Client, Described
+from headwater.intake.kafka.client import INSTANCE, Client, Described, Partition
 from headwater.intake.kafka.codec import codec_of
+from headwater.intake.kafka.dead_topic import DeadTopic
 from headwater.intake.kafka.gather import Gathered, messages_of, place_of, with_envelopes
+from headwater.intake.kafka.member import claimed_name
 from headwater.intake.kafka.positions import Positions
-from headwater.intake.messages import Codec
-from headwater.log import TopicLog
-from headwater.model import Kafka
+from headwater.intake.kafka.tombstones import with_deletions
+from headwater.intake.schema.written import Schemas
+from headwater.log import Move, TopicLog
+from headwater.model import Kafka, Table
 
 _logger = logging.getLogger("headwater.kafka")
 
@@ -37,7 +47,7 @@ MOST_BYTES = 64 * 1024 * 1024
 queue (`queued.max.messages.kbytes`) is full."""
 AT_ONCE = 5_000
 LOOK_EVERY = timedelta(seconds=5)
-"""How often a silent topic is looked at: for new partitions, and for whether its watermark may move on."""
+"""How often a silent topic is looked at: whether it is still there, and whether its watermark may move on."""
 PATIENCE = timedelta(seconds=60)
 """How long `drain` waits for a topic from which nothing comes although it isn't at its end."""
 BACKOFF = timedelta(milliseconds=500)
@@ -58,16 +68,16 @@ class Halting(Protocol):
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run took in: rows, dead letters, and the next offset of each partition after it."""
+    """What a run took in: rows, dead letters, and the next offset of each partition (`payments[0]`) after it."""
 
     stream: str
     rows: int
     dead: int
-    positions: Mapping[int, int]
+    positions: Mapping[str, int]
 
 
 class KafkaIntake:
-    """The intake of one stream or table. One thread at a time; of two processes one is `Fenced` off."""
+    """The intake of one stream or table. One thread at a time; processes that `run` share the partitions."""
 
     def __init__(
         self,
@@ -76,23 +86,34 @@ class KafkaIntake:
         *,
         options: Mapping[str, str],
         group: str,
+        folder: Path,
+        schemas: Schemas | None = None,
         committed: Callable[[TopicLog, int], None] = lambda _, __: None,
+        waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
     ) -> None:
+        """`committed` is told of each commit; `waits` of what keeps a run waiting, and (None) that it goes on."""
         assert log.topic.intake is not None
         self.kafka: Kafka = log.topic.intake
-        self._log = log
-        self._dead = dead
-        self._decoder = Decoder(log.topic)
-        self._codec = codec_of(self.kafka, options)
+        self.log = log
+        self.dead = dead
+        self.decoder = Decoder(log.topic)
+        self.codec = codec_of(log.topic, options, schemas)
         self._options = options
         self._group = group
-        self._committed = committed
+        self._folder = folder
+        self.committed = committed
+        self.waits = waits
+        self.is_going_on = False
+        self.breaker = Breaker(log.topic.name, self.kafka.max_dead)
+        copies = self.kafka.dead_topic
+        self.copies = None if copies is None else DeadTopic(copies, self.kafka, options)
 
     def drain(self) -> Taken:
-        """Take in everything up to where each partition ends now, and return."""
+        """Take in everything up to where each partition ends now, and return; `Fenced` if another process takes in."""
         rows = dead = 0
         while True:
-            with self._session() as session:
+            with self._session(self._options) as session:
+                session.open_all()
                 finished = session.drain()
                 taken = session.taken
                 rows, dead = rows + taken.rows, dead + taken.dead
@@ -100,28 +121,36 @@ class KafkaIntake:
                     return replace(taken, rows=rows, dead=dead)
 
     def run(self, halt: Halting) -> None:
-        """Take in whatever comes until the halt is wanted. What may pass by itself is waited for; the rest raises."""
+        """Take in whatever comes, beside other members of the group, until the halt is wanted.
+
+        What may pass by itself is waited for; the rest raises.
+        """
+        with claimed_name(self._folder, self._group, self.log.topic.name) as name:
+            self._run(halt, {INSTANCE: name, **self._options})
+
+    def _run(self, halt: Halting, options: Mapping[str, str]) -> None:
         failures = 0
         while not halt.is_wanted:
             try:
-                with self._session() as session:
-                    failures = 0
+                with self._session(options) as session:
+                    session.join()
                     session.run(halt)
             except HeadwaterError as failed:
-                if not failed.transient:
+                if not failed.transient and not isinstance(failed, Fenced):
                     raise
+                failures = 0 if self.is_going_on else failures
+                self.is_going_on = False
                 pause = min(BACKOFF * 2**failures, LONGEST_BACKOFF)
                 failures = min(failures + 1, 10)
                 _logger.warning("%s; trying again in %s s", failed.summary, pause.total_seconds())
+                self.waits(self.log.topic.name, failed)
                 halt.wait(pause)
 
     @contextmanager
-    def _session(self) -> Iterator[_Session]:
-        client = Client(self.kafka, self._options, self._group)
+    def _session(self, options: Mapping[str, str]) -> Iterator[_Session]:
+        client = Client(self.kafka, options, self._group)
         try:
-            session = _Session(client, self.kafka, self._log, self._dead, self._decoder, self._codec, self._committed)
-            session.open()
-            yield session
+            yield _Session(self, client)
         finally:
             client.close()
 
@@ -131,53 +160,65 @@ class _Again(Exception):  # says what to do
 
 
 class _Session:
-    def __init__(
-        self,
-        client: Client,
-        kafka: Kafka,
-        log: TopicLog,
-        dead: TopicLog,
-        decoder: Decoder,
-        codec: Codec | None,
-        committed: Callable[[TopicLog, int], None],
-    ) -> None:
+    def __init__(self, intake: KafkaIntake, client: Client) -> None:
+        self._intake = intake
         self._client = client
-        self._kafka = kafka
-        self._log = log
-        self._dead = dead
-        self._decoder = decoder
-        self._committed = committed
-        self._codec = codec
-        self._positions = Positions(kafka, log, dead)
-        self._at_end: set[int] = set()
-        self._targets: dict[int, int] = {}
+        self._kafka = intake.kafka
+        self._log = intake.log
+        self._dead = intake.dead
+        self._positions = Positions(self._kafka, self._log, self._dead)
+        self._gathered = self._nothing()
+        self._at_end: set[Partition] = set()
+        self._targets: dict[Partition, int] = {}
+        self._revoked: set[Partition] = set()
+        self._others_behind: list[Partition] = []
         self._looked_at = self._heard_at = time.monotonic()
         self._rows = self._letters = 0
 
     @property
     def taken(self) -> Taken:
         places = self._positions.places
-        return Taken(self._log.topic.name, self._rows, self._letters, {at: places[at].log for at in sorted(places)})
+        positions = {str(at): places[at].log for at in sorted(places)}
+        return Taken(self._log.topic.name, self._rows, self._letters, positions)
 
     # Beginning
 
-    def open(self) -> None:
-        """Find out where the log stands, and begin to read there."""
-        found = self._client.describe()
-        if found is None and not self._positions.begun:
+    def open_all(self) -> None:
+        """Begin to read every partition where the log stands, alone."""
+        found = self._find()
+        every = [Partition(topic, number) for topic, one in found.items() for number in one.partitions]
+        begins = self._positions.take_up(self._client, every)
+        self._targets = {partition: self._client.bounds(partition).high for partition in begins}
+        self._client.assign(begins)
+
+    def join(self) -> None:
+        """Begin to read the partitions that the group gives us, where the log stands."""
+        self._find()
+        self._client.join(self._given, self._taken_away)
+
+    def _find(self) -> dict[str, Described]:
+        """The topics, held against what the log has of them; where they begin is decided if it wasn't."""
+        found = self._client.topics()
+        self._positions.check(found)
+        if not found:
             raise SourceUnavailable(
                 f'Kafka has no topic "{self._kafka.topic}" yet',
                 detail=f'It is the source of "{self._log.topic.name}".',
                 hint="Create it, or check its name in the declaration and the brokers.",
                 topic=self._log.topic.name,
             )
-        self._admit(self._positions.check(found))
+        self._positions.begin(self._client, found)
+        return found
 
-    def _admit(self, described: Described) -> None:
-        begins = self._positions.admit(self._client, described)
-        if begins:
-            self._targets |= {partition: self._client.bounds(partition).high for partition in begins}
-            self._client.assign(begins)
+    def _given(self, partitions: list[Partition]) -> dict[Partition, int]:
+        self._find()
+        return self._positions.take_up(self._client, partitions)
+
+    def _taken_away(self, partitions: list[Partition]) -> None:
+        self._revoked.update(partitions)
+        self._at_end.difference_update(partitions)
+        self._gathered.drop(partitions)
+        self._positions.let_go(partitions)
 
     # Reading
 
@@ -185,8 +226,8 @@ class _Session:
         """Read up to the ends that were found at the beginning; False if another session must go on."""
         try:
             while not self._is_drained():
-                gathered = self._gather(self._is_drained)
-                self._commit(gathered)
+                self._gather(self._is_drained)
+                self._commit()
                 self._refuse_silence()
         except _Again:
             return False
@@ -196,8 +237,8 @@ class _Session:
         """Read until the halt is wanted, or another session must go on."""
         try:
             while not halt.is_wanted:
-                gathered = self._gather(lambda: halt.is_wanted)
-                self._commit(gathered)
+                self._gather(lambda: halt.is_wanted)
+                self._commit()
                 self._look()
         except _Again:
             return
@@ -206,32 +247,45 @@ class _Session:
         places = self._positions.places
         return all(at in self._at_end or places[at].log >= end for at, end in self._targets.items())
 
-    def _gather(self, is_enough: Callable[[], bool]) -> Gathered:
-        gathered = Gathered()
+    def _nothing(self) -> Gathered:
+        return Gathered(several=len(self._kafka.topics) != 1)
+
+    def _gather(self, is_enough: Callable[[], bool]) -> None:
+        self._gathered = gathered = self._nothing()
         ends_at = time.monotonic() + self._kafka.commit_every.total_seconds()
         while True:
             left = max(0.0, ends_at - time.monotonic())
-            self._take(self._client.read(AT_ONCE, min(left, 0.1)), gathered)
+            self._take(self._read(min(left, 0.1)))
             if not left or gathered.count >= MOST_MESSAGES or gathered.size >= MOST_BYTES or is_enough():
-                return gathered
+                return
 
-    def _take(self, read: list[Message], gathered: Gathered) -> None:
+    def _read(self, seconds: float) -> list[Message]:
+        """What came, without what is of partitions that the group took away while it was read."""
+        self._revoked.clear()
+        read = self._client.read(AT_ONCE, seconds)
+        if not self._revoked:
+            return read
+        if self._revoked & self._positions.places.keys():  # given back at once: who knows what is of which time
+            raise _Again
+        return [message for message in read if place_of(message)[0] not in self._revoked]
+
+    def _take(self, read: list[Message]) -> None:
         """Messages, and here and there the end of a partition or an error, in the order in which they came."""
         begin = 0
         for at, problem in enumerate(map(Message.error, read)):
             if problem is not None:
-                self._at_end -= gathered.add(read[begin:at])
-                self._hear(read[at], problem, gathered)
+                self._at_end -= self._gathered.add(read[begin:at])
+                self._hear(read[at], problem)
                 begin = at + 1
-        self._at_end -= gathered.add(read[begin:])
+        self._at_end -= self._gathered.add(read[begin:])
 
-    def _hear(self, message: Message, problem: KafkaError, gathered: Gathered) -> None:
+    def _hear(self, message: Message, problem: KafkaError) -> None:
         """What came instead of a message: the end of a partition, or an error."""
         if problem.code() == KafkaError._PARTITION_EOF:
             partition, offset = place_of(message)
             self._at_end.add(partition)
             self._heard_at = time.monotonic()
-            gathered.reach(partition, offset)
+            self._gathered.reach(partition, offset)
         elif problem.code() in _GONE:
             raise _Again
         elif (refusal := self._client.refusal(problem)) is not None:
@@ -241,69 +295,98 @@ class _Session:
 
     # Committing
 
-    def _commit(self, gathered: Gathered) -> None:
+    def _commit(self) -> None:
         """Append what was gathered: dead letters first, then the rows with the offsets, in one entry."""
+        gathered = self._gathered
         moves = self._positions.moves(gathered.reached)
         if not moves:
             return
         self._heard_at = time.monotonic()
         # asked after the messages were read: if the topic is still the one it was, they are from it
-        described = self._positions.check(self._client.describe())
+        self._positions.check(self._client.topics())
         arrived_at = self._log.now()
         parts = {at: self._decode(at, found, arrived_at) for at, found in gathered.partitions()}
         letters = {at: part.dead for at, part in parts.items() if part.dead.num_rows}
+        self._refuse_poison(parts)
         dead_moves = self._positions.dead_moves(gathered.reached, letters)
         if letters:
-            self._dead.append(
-                pa.concat_tables(letters.values()),
-                source=self._sources(letters),
-                arrived_at=arrived_at,
-                moves=dead_moves,
-            )
+            self._bury(letters, dead_moves, arrived_at)
         rows = {at: part.rows for at, part in parts.items()}
         self._expect_laggards()
         appended = self._log.append(
-            pa.concat_tables([self._decoder.schema.empty_table(), *rows.values()]),
+            pa.concat_tables([self._intake.decoder.schema.empty_table(), *rows.values()]),
             source=self._sources(rows),
             arrived_at=arrived_at,
             moves=moves,
         )
         self._positions.moved(moves, dead_moves)
-        self._rows += appended.rows
-        self._letters += sum(part.num_rows for part in letters.values())
+        self._count(appended.rows, sum(part.num_rows for part in letters.values()))
         self._client.show({at: self._positions.places[at].log for at in gathered.reached})
-        self._committed(self._log, appended.commit)
-        self._admit(described)
+        self._intake.committed(self._log, appended.commit)
 
-    def _decode(self, partition: int, found: list[Message], arrived_at: datetime) -> Decoded:
-        buried, source = self._positions.places[partition].buried, self._positions.source(partition)
+    def _refuse_poison(self, parts: Mapping[Partition, Decoded]) -> None:
+        """Append nothing if far too much of it is dead."""
+
+        def reasons() -> list[str]:
+            first = (part.dead["reason"][0].as_py() for part in parts.values() if part.dead.num_rows)
+            return list(islice(first, 3))
+
+        rows = sum(part.rows.num_rows for part in parts.values())
+        self._intake.breaker.check(rows, sum(part.dead.num_rows for part in parts.values()), reasons)
+
+    def _bury(self, letters: Mapping[Partition, pa.Table], moves: Sequence[Move], arrived_at: datetime) -> None:
+        if self._intake.copies is not None:
+            every = {f"{at}:{one.offset()}": one for at, found in self._gathered.partitions() for one in found}
+            for part in letters.values():
+                self._intake.copies.copy(part, every)
+        rows = pa.concat_tables(letters.values())
+        self._dead.append(rows, source=self._sources(letters), arrived_at=arrived_at, moves=moves)
+
+    def _count(self, rows: int, letters: int) -> None:
+        self._rows += rows
+        self._letters += letters
+        self._intake.breaker.passed(rows, letters)
+        if not self._intake.is_going_on:
+            self._intake.is_going_on = True
+            self._intake.waits(self._log.topic.name, None)
+
+    def _decode(self, partition: Partition, found: list[Message], arrived_at: datetime) -> Decoded:
+        buried, source = self._positions.places[partition].buried, str(partition)
         if buried:
             found = [message for message in found if message.offset() not in buried]
         messages = messages_of(self._log.topic, self._kafka, found)
-        read = messages if self._codec is None else self._codec.read(messages)
-        decoded = self._decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
+        read = messages if self._intake.codec is None else self._intake.codec.read(messages)
+        if isinstance(self._log.topic, Table):
+            read = with_deletions(self._log.topic, self._intake.codec, read, found)
+        decoded = self._intake.decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
         return replace(decoded, dead=with_envelopes(decoded.dead, found))
 
-    def _sources(self, parts: Mapping[int, pa.Table]) -> pa.Array:
-        named = [pa.repeat(pa.scalar(self._positions.source(at)), part.num_rows) for at, part in parts.items()]
+    def _sources(self, parts: Mapping[Partition, pa.Table]) -> pa.Array:
+        named = [pa.repeat(pa.scalar(str(at)), part.num_rows) for at, part in parts.items()]
         return pa.concat_arrays([pa.array([], pa.string()), *named])
 
     def _expect_laggards(self) -> None:
         """Keep a partition that isn't at its end from being taken for idle: it is we who are behind, not it."""
         if self._log.topic.idle is not None:
-            behind = self._positions.places.keys() - self._at_end
-            self._log.expect([self._positions.source(partition) for partition in sorted(behind)])
+            behind = [*(self._positions.places.keys() - self._at_end), *self._others_behind]
+            self._log.expect([str(partition) for partition in sorted(behind)])
 
     # Silence
 
     def _look(self) -> None:
-        """Now and then: take up new partitions, and let the watermark move on if every partition is at its end."""
+        """Now and then: let the watermark move on if every partition is at its end, whoever reads it."""
         every = min(LOOK_EVERY, self._log.topic.idle or LOOK_EVERY).total_seconds()
         if time.monotonic() - self._looked_at < every:
             return
         self._looked_at = time.monotonic()
-        self._admit(self._positions.check(self._client.describe()))
-        if self._at_end >= self._positions.places.keys():
+        found = self._client.topics()
+        self._positions.check(found)
+        if self._log.topic.idle is None:
+            return
+        self._others_behind = self._positions.behind(self._client, found)
+        if self._others_behind or not self._at_end >= self._positions.places.keys():
+            self._expect_laggards()
+        else:
             self._log.tick()
 
     def _refuse_silence(self) -> None:

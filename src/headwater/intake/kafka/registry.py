@@ -6,24 +6,31 @@ Any registry with Confluent's REST API will do. Its options stand beside those o
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
+import importlib
+from collections.abc import Iterator, Mapping
 
-import httpx
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
-from fastavro import parse_schema
-from fastavro.schema import SchemaParseException
 
 from headwater.errors import SourceRefused, SourceUnavailable
 from headwater.intake.kafka.client import PREFIX
+from headwater.intake.schema.written import Language, Written
 from headwater.model import Kafka
 
-AvroSchema = Any
-"""A schema as fastavro has parsed it."""
 _NOT_FOUND = 404
 _REFUSED = frozenset({401, 403})
+
+
+def _http_errors() -> Iterator[type[Exception]]:
+    """What the client raises if nobody answers: the error of whichever HTTP library it has found."""
+    for name in ("httpx2", "httpx"):
+        try:
+            yield importlib.import_module(name).HTTPError
+        except ModuleNotFoundError:
+            continue
+
+
+_NO_ANSWER = tuple(_http_errors())
 
 
 class Registry:
@@ -35,18 +42,16 @@ class Registry:
         if not self.url:
             raise SourceRefused(
                 f'the schema registry of the Kafka topic "{kafka.topic}" is not known',
-                detail=f"Messages in Avro name their schema by a number, and [kafka.{kafka.cluster}] has no registry.",
+                detail=f"Its messages name their schema by a number, and [kafka.{kafka.cluster}] has no registry.",
                 hint=f"Say registry = 'http://host:8081' in its WITH, or \"{PREFIX}url\" in [kafka.{kafka.cluster}].",
                 topic=kafka.topic,
             )
-        try:
-            self._client = SchemaRegistryClient({**given, "url": self.url})
-        except (ValueError, TypeError) as problem:
-            raise self._refused(str(problem)) from problem
-        self._known: dict[int, AvroSchema] = {}
+        self._options = {**given, "url": self.url}
+        self._client().close()
+        self._known: dict[int, Written] = {}
 
-    def schema(self, number: int) -> AvroSchema | None:
-        """The schema with this number; None if the registry has none, or none of Avro.
+    def schema(self, number: int, language: Language) -> Written | None:
+        """The schema with this number; None if the registry has none, or one of another language.
 
         `SourceUnavailable` if it doesn't answer: what is good must not be taken for dead meanwhile.
         """
@@ -55,30 +60,27 @@ class Registry:
             if found is None:
                 return None
             self._known[number] = found
-        return self._known[number]
+        return self._known[number] if self._known[number].language == language else None
 
-    def _ask(self, number: int) -> AvroSchema | None:
+    def _client(self) -> SchemaRegistryClient:
+        """A client for one question: they are few, and nobody knows which is the last."""
         try:
-            found = self._client.get_schema(number)
-            return self._parsed(found, {}) if found.schema_type == "AVRO" else None
+            return SchemaRegistryClient(self._options)
+        except (ValueError, TypeError) as problem:
+            raise self._refused(str(problem)) from problem
+
+    def _ask(self, number: int) -> Written | None:
+        try:
+            with self._client() as client:
+                return _written(client, client.get_schema(number))
         except SchemaRegistryError as problem:
             if problem.http_status_code == _NOT_FOUND:
                 return None
             if problem.http_status_code in _REFUSED:
                 raise self._refused(problem.error_message) from problem
             raise self._unavailable(problem.error_message) from problem
-        except httpx.HTTPError as problem:
+        except _NO_ANSWER as problem:
             raise self._unavailable(str(problem) or type(problem).__name__) from problem
-        except SchemaParseException:
-            return None
-
-    def _parsed(self, schema: Schema, named: dict[str, Any]) -> AvroSchema:
-        """The schema, with those that it refers to parsed before it into `named`."""
-        for reference in schema.references or ():
-            assert reference.subject is not None and reference.version is not None, "a reference names a version"
-            version = self._client.get_version(reference.subject, reference.version)
-            self._parsed(version.schema, named)
-        return parse_schema(_without_uuids(json.loads(schema.schema_str or "null")), named_schemas=named)
 
     def _refused(self, detail: str) -> SourceRefused:
         return SourceRefused(
@@ -97,11 +99,12 @@ class Registry:
         )
 
 
-def _without_uuids(schema: Any) -> Any:
-    """The schema with UUIDs as the strings that they are: no column has a type of their own."""
-    if isinstance(schema, list):
-        return [_without_uuids(part) for part in schema]
-    if isinstance(schema, dict):
-        kept = {name: _without_uuids(part) for name, part in schema.items()}
-        return kept["type"] if kept.get("logicalType") == "uuid" and kept.get("type") == "string" else kept
-    return schema
+def _written(client: SchemaRegistryClient, schema: Schema) -> Written:
+    """The schema with those that it refers to."""
+    references = []
+    for reference in schema.references or ():
+        assert reference.name is not None, "a reference has a name"
+        assert reference.subject is not None and reference.version is not None, "a reference names a version"
+        version = client.get_version(reference.subject, reference.version)
+        references.append((reference.name, _written(client, version.schema)))
+    return Written(schema.schema_type or "AVRO", schema.schema_str or "", tuple(references))

@@ -1,0 +1,36 @@
+"""The name of a member of a consumer group, the same again when its process is started again.
+
+The brokers give a member that comes back under its name the partitions that it had, at once; without a name, those of a
+process that was killed would rest until it has been silent for the session's time. A name is *claimed* by a lock on a
+file, which ends with the process: the first one that is free is taken.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+
+
+@contextmanager
+def claimed_name(folder: Path, group: str, stream: str) -> Iterator[str]:
+    """A name that no other process has, of this machine and this folder, for as long as the block lasts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = blake2b(f"{folder.resolve()}\0{group}\0{stream}".encode(), digest_size=6).hexdigest()
+    for number in count(1):
+        descriptor = os.open(folder / f"member-{place}-{number}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            continue
+        try:
+            yield f"{socket.gethostname()}-{place}-{number}"
+        finally:
+            os.close(descriptor)
+        return

@@ -1,0 +1,111 @@
+"""Protobuf in Confluent's wire format: behind the number of the schema, the place of the message type in its file.
+
+A *place* is a list of numbers: which of the outermost types, which of those nested in it, and so on. The first type
+of a file, which most are, is written as a single zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from headwater.errors import UnreadableEvent
+from headwater.intake.kafka.wire import HEAD, number_of, unknown
+from headwater.intake.messages import Messages, Poison, Records
+from headwater.intake.schema.message import MessageReader
+from headwater.intake.schema.protobuf import compile_protobuf, message_at
+from headwater.intake.schema.written import Schemas
+
+_FAILS = (DecodeError, UnicodeDecodeError, ValueError, OverflowError, RecursionError, ArithmeticError)
+"""What reading raises on bytes that aren't a message of the type, or hold an instant or a date that doesn't exist."""
+_LONGEST_PLACE = 32
+Reads = Callable[[bytes], Mapping[str, Any]]
+
+
+class ProtobufCodec:
+    """Reads messages with the schemas of a registry; of their fields those that are wanted, all if `names` is None."""
+
+    def __init__(self, schemas: Schemas, names: frozenset[str] | None) -> None:
+        self._schemas = schemas
+        self._names = names
+        self._readers: dict[tuple[int, tuple[int, ...]], Reads | Poison] = {}
+
+    def read(self, messages: Messages) -> Records:
+        """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
+        self._forget_unknown()
+        return Records(messages, [self._record(value) for value in messages.values.to_pylist()])
+
+    def key(self, value: bytes) -> Any:
+        """The message that a key is; poison if it is none."""
+        self._forget_unknown()
+        return self._record(value)
+
+    def _forget_unknown(self) -> None:
+        """What the registry didn't have, it may have by now; asked once for many messages."""
+        self._readers = {place: found for place, found in self._readers.items() if not isinstance(found, Poison)}
+
+    def _record(self, value: bytes | None) -> Mapping[str, Any] | Poison:
+        number = number_of(value)
+        if isinstance(number, Poison):
+            return number
+        assert value is not None
+        try:
+            place, begin = _place(value)
+            read = self._reader(number, place)
+            return read if isinstance(read, Poison) else read(value[begin:])
+        except _FAILS as problem:
+            return Poison(UnreadableEvent, f"the message is not one of schema {number}: {_reason(problem)}")
+
+    def _reader(self, number: int, place: tuple[int, ...]) -> Reads | Poison:
+        if (number, place) not in self._readers:
+            self._readers[number, place] = self._compiled(number, place)
+        return self._readers[number, place]
+
+    def _compiled(self, number: int, place: tuple[int, ...]) -> Reads | Poison:
+        schema = self._schemas.schema(number, "PROTOBUF")
+        if schema is None:
+            return unknown(number, "Protobuf")
+        try:
+            descriptor = message_at(compile_protobuf(schema), place)
+        except ValueError as problem:
+            return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
+        except IndexError:
+            return Poison(UnreadableEvent, f"schema {number} has no message type at {list(place)}")
+        parse, reader = GetMessageClass(descriptor).FromString, MessageReader(descriptor, self._names)
+        return lambda body: reader.read(parse(body))
+
+
+def _place(value: bytes) -> tuple[tuple[int, ...], int]:
+    """The place of the message type, and where the message itself begins."""
+    count, at = _signed(value, HEAD)
+    if count == 0:
+        return (0,), at
+    if not 0 < count <= _LONGEST_PLACE:
+        raise ValueError(f"it says that its type is nested {count} levels deep")
+    numbers = []
+    for _ in range(count):
+        number, at = _signed(value, at)
+        if number < 0:
+            raise ValueError(f"it says that its type is number {number}")
+        numbers.append(number)
+    return tuple(numbers), at
+
+
+def _signed(value: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length (zigzag), and where it ends."""
+    number = shift = 0
+    while True:
+        if at >= len(value) or shift > 63:
+            raise ValueError("it ends before its type is named")
+        byte = value[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at
+
+
+def _reason(problem: BaseException) -> str:
+    return str(problem).rstrip(".") or type(problem).__name__

@@ -1,0 +1,1 @@
+"""Schemas that messages are written with: Avro, JSON Schema and Protobuf, as a registry keeps them."""

@@ -1,0 +1,261 @@
+"""The schema registry over HTTP, with Confluent's REST API: stock serializers and tools work with it as it is.
+
+It stands below `/registry`. Answers and errors are Confluent's: an error has an `error_code`, whose first three digits
+are the status, and a `message`. Reading needs the role `read`, registering `write`, deleting and levels `operate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.requests import HTTPConnection
+
+from headwater.errors import ArgumentRefused, HeadwaterError, SchemaIncompatible, SchemaRefused, UnknownSchema
+from headwater.intake.schema.canonical import readable, serialized
+from headwater.intake.schema.compatibility import Level
+from headwater.intake.schema.known import Draft, Reference, Registered
+from headwater.intake.schema.registry import LANGUAGES, LATEST, SchemaRegistry
+from headwater.serve.access import Role, asks
+from headwater.serve.encode import to_json
+from headwater.serve.problem import status_of
+from headwater.serve.service import Service
+
+PREFIX = "/registry"
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+_INVALID_VERSION, _INVALID_LEVEL, _NOT_CONFIGURED = 42202, 42203, 40408
+
+
+def routes(service: Service) -> APIRouter:
+    """Every route of the registry."""
+    router = APIRouter(prefix=PREFIX, route_class=_Route, include_in_schema=False)
+    registry = service.project.schemas
+    _asking(router, registry)
+    _comparing(router, registry)
+    _changing(router, registry)
+    _levels(router, registry)
+    return router
+
+
+class _Route(APIRoute):
+    """A route whose errors are Confluent's."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Answer a request."""
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await inner(request)
+            except HeadwaterError as error:
+                return _problem(error)
+            except RequestValidationError as error:
+                return _answer({"error_code": 422, "message": str(error.errors()[0]["msg"])}, 422)
+
+        return handle
+
+
+def _asks(role: Role) -> Callable[[HTTPConnection], None]:
+    """A role, for the whole project: schemas belong to no stream alone."""
+    access = asks(role)
+
+    def check(connection: HTTPConnection) -> None:
+        access(connection).check_whole()
+
+    return check
+
+
+def _asking(router: APIRouter, registry: SchemaRegistry) -> None:
+    reads = [Depends(_asks("read"))]
+
+    @router.get("/schemas/types", dependencies=reads)
+    def types() -> Response:
+        return _answer(LANGUAGES)
+
+    @router.get("/schemas/ids/{number}", dependencies=reads)
+    def schema(number: int, format: str = "") -> Response:  # noqa: A002 - as Confluent calls it
+        found = registry.numbered(number)
+        return _answer(_schema(registry, found, format))
+
+    @router.get("/schemas/ids/{number}/schema", dependencies=reads)
+    def text(number: int) -> Response:
+        return Response(readable(registry.written(registry.numbered(number))), media_type=MEDIA_TYPE)
+
+    @router.get("/schemas/ids/{number}/subjects", dependencies=reads)
+    def subjects_of(number: int, deleted: bool = False) -> Response:
+        return _answer([one.subject for one in registry.places(number, deleted=deleted)])
+
+    @router.get("/schemas/ids/{number}/versions", dependencies=reads)
+    def versions_of(number: int, deleted: bool = False) -> Response:
+        places = registry.places(number, deleted=deleted)
+        return _answer([{"subject": one.subject, "version": one.version} for one in places])
+
+    @router.get("/subjects", dependencies=reads)
+    def subjects(subjectPrefix: str = "", deleted: bool = False) -> Response:  # noqa: N803
+        return _answer([name for name in registry.subjects(deleted=deleted) if name.startswith(subjectPrefix)])
+
+    @router.get("/subjects/{subject}/versions", dependencies=reads)
+    def versions(subject: str, deleted: bool = False) -> Response:
+        return _answer([one.version for one in registry.versions(subject, deleted=deleted)])
+
+    @router.get("/subjects/{subject}/versions/{version}", dependencies=reads)
+    def version(subject: str, version: str, deleted: bool = False, format: str = "") -> Response:  # noqa: A002
+        found = registry.version(subject, _version(version), deleted=deleted)
+        return _answer(_registered(registry, found, format))
+
+    @router.get("/subjects/{subject}/versions/{version}/schema", dependencies=reads)
+    def version_text(subject: str, version: str, deleted: bool = False) -> Response:
+        found = registry.version(subject, _version(version), deleted=deleted)
+        return Response(readable(registry.written(found)), media_type=MEDIA_TYPE)
+
+    @router.get("/subjects/{subject}/versions/{version}/referencedby", dependencies=reads)
+    def referring(subject: str, version: str) -> Response:
+        return _answer(registry.referring(subject, registry.version(subject, _version(version)).version))
+
+    @router.get("/mode", dependencies=reads)
+    def mode() -> Response:
+        return _answer({"mode": "READWRITE"})
+
+
+def _comparing(router: APIRouter, registry: SchemaRegistry) -> None:
+    reads = [Depends(_asks("read"))]
+
+    @router.post("/subjects/{subject}", dependencies=reads)
+    def find(subject: str, body: dict[str, Any] = Body(), deleted: bool = False) -> Response:  # noqa: B008
+        draft = _draft(body)
+        found = registry.find(subject, draft, deleted=deleted)
+        return _answer(_registered(registry, found) | {"schema": draft.text})  # in the form that the client knows
+
+    @router.post("/compatibility/subjects/{subject}/versions", dependencies=reads)
+    def fits(subject: str, body: dict[str, Any] = Body(), verbose: bool = False) -> Response:  # noqa: B008
+        return _verdict(registry.check(subject, _draft(body)), verbose)
+
+    @router.post("/compatibility/subjects/{subject}/versions/{version}", dependencies=reads)
+    def fits_one(subject: str, version: str, body: dict[str, Any] = Body(), verbose: bool = False) -> Response:  # noqa: B008
+        against = registry.version(subject, _version(version))
+        return _verdict(registry.check(subject, _draft(body), against), verbose)
+
+
+def _changing(router: APIRouter, registry: SchemaRegistry) -> None:
+    @router.post("/subjects/{subject}/versions", dependencies=[Depends(_asks("write"))])
+    def register(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        found = registry.register(subject, _draft(body))
+        return _answer({"id": found.number, "version": found.version})
+
+    @router.delete("/subjects/{subject}", dependencies=[Depends(_asks("operate"))])
+    def delete(subject: str, permanent: bool = False) -> Response:
+        return _answer(registry.delete(subject, permanent=permanent))
+
+    @router.delete("/subjects/{subject}/versions/{version}", dependencies=[Depends(_asks("operate"))])
+    def delete_one(subject: str, version: str, permanent: bool = False) -> Response:
+        return _answer(registry.delete(subject, _version(version), permanent=permanent)[0])
+
+
+def _levels(router: APIRouter, registry: SchemaRegistry) -> None:
+    reads, operates = [Depends(_asks("read"))], [Depends(_asks("operate"))]
+
+    @router.get("/config", dependencies=reads)
+    def level() -> Response:
+        return _answer({"compatibilityLevel": registry.level()})
+
+    @router.put("/config", dependencies=operates)
+    def set_level(body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        registry.set_level(_level(body))
+        return _answer({"compatibility": registry.level()})
+
+    @router.delete("/config", dependencies=operates)
+    def reset_level() -> Response:
+        registry.set_level(None)
+        return _answer({"compatibilityLevel": registry.level()})
+
+    @router.get("/config/{subject}", dependencies=reads)
+    def level_of(subject: str, defaultToGlobal: bool = False) -> Response:  # noqa: N803
+        found = registry.level(subject) or (registry.level() if defaultToGlobal else None)
+        if found is None:
+            raise UnknownSchema(f'subject "{subject}" asks for no level of its own', status=_NOT_CONFIGURED)
+        return _answer({"compatibilityLevel": found})
+
+    @router.put("/config/{subject}", dependencies=operates)
+    def set_level_of(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        registry.set_level(_level(body), subject)
+        return _answer({"compatibility": registry.level(subject)})
+
+    @router.delete("/config/{subject}", dependencies=operates)
+    def reset_level_of(subject: str) -> Response:
+        before = registry.effective_level(subject)
+        registry.set_level(None, subject)
+        return _answer({"compatibilityLevel": before})
+
+
+# What goes in and out
+
+
+def _draft(body: dict[str, Any]) -> Draft:
+    text, language = body.get("schema"), body.get("schemaType") or "AVRO"
+    if not isinstance(text, str):
+        raise SchemaRefused("the request has no schema", status=42201)
+    try:
+        references = tuple(Reference(one["name"], one["subject"], int(one["version"])) for one in _references(body))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise SchemaRefused("a reference names no version", detail=f"{problem}.", status=42201) from problem
+    return Draft(str(language).upper(), text, references)
+
+
+def _references(body: dict[str, Any]) -> list[Any]:
+    found = body.get("references") or []
+    return found if isinstance(found, list) else [found]
+
+
+def _version(text: str) -> int | Literal["latest"]:
+    if text in (LATEST, "-1"):
+        return LATEST
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise SchemaRefused(
+            f'"{text}" is no version', hint='A version is a number or "latest".', status=_INVALID_VERSION
+        )
+    return int(text)
+
+
+def _level(body: dict[str, Any]) -> Level:
+    wanted = body.get("compatibility")
+    try:
+        return Level(str(wanted).upper())
+    except ValueError:
+        hint = f"It is one of {', '.join(Level)}."
+        raise SchemaRefused(f'"{wanted}" is no level of compatibility', hint=hint, status=_INVALID_LEVEL) from None
+
+
+def _schema(registry: SchemaRegistry, found: Registered, form: str) -> dict[str, Any]:
+    written = registry.written(found)
+    as_descriptor = form == "serialized" and found.language == "PROTOBUF"
+    answer: dict[str, Any] = {"schema": serialized(written) if as_descriptor else readable(written)}
+    if found.language != "AVRO":
+        answer["schemaType"] = found.language
+    if found.references:
+        answer["references"] = [vars(reference) for reference in found.references]
+    return answer
+
+
+def _registered(registry: SchemaRegistry, found: Registered, form: str = "") -> dict[str, Any]:
+    place = {"subject": found.subject, "version": found.version, "id": found.number}
+    return place | _schema(registry, found, form)
+
+
+def _verdict(problems: list[str], verbose: bool) -> Response:
+    return _answer({"is_compatible": not problems} | ({"messages": problems} if verbose else {}))
+
+
+def _answer(value: Any, status: int = 200) -> Response:
+    return Response(to_json(value), status, media_type=MEDIA_TYPE)
+
+
+def _problem(error: HeadwaterError) -> Response:
+    known = isinstance(error, UnknownSchema | SchemaRefused | SchemaIncompatible | ArgumentRefused)
+    code = int(error.fields.get("status", 0)) if known else 0
+    status = int(str(code)[:3]) if code else status_of(error)
+    message = " ".join(filter(None, (error.summary + ".", error.detail, error.hint)))
+    headers = {"WWW-Authenticate": "Basic"} if status == 401 else None
+    return Response(to_json({"error_code": code or status, "message": message}), status, headers, MEDIA_TYPE)
