@@ -67,7 +67,7 @@ flows: setup
 chaos: setup
 	$(call say,chaos: pytest)
 	@HYPOTHESIS_PROFILE=chaos CHAOS_KILLS=$${CHAOS_KILLS:-25} CHAOS_ZOMBIES=$${CHAOS_ZOMBIES:-50} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
-		tests/engine/test_random_logs.py $(ARGS)
+		tests/engine/test_random_logs.py tests/store/test_processes.py $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

@@ -39,6 +39,7 @@ def test_metrics_are_what_prometheus_reads(bank: Bank) -> None:
     samples = {(s.name, *sorted(s.labels.values())): s.value for family in families.values() for s in family.samples}
     assert samples["headwater_topic_rows_total", "payments"] == 1
     assert samples["headwater_view_lag_commits", "spend"] == 1
+    assert samples["headwater_store_lag_commits", "main", "spend"] == 1
     assert samples["headwater_view_events_total", "spend", "used"] == 1
     assert samples["headwater_view_ledger_remainder", "spend"] == 0
 

@@ -55,6 +55,9 @@ def _topics(status: Status) -> Iterator[Metric]:
 
 def _views(status: Status) -> Iterator[Metric]:
     lag = GaugeMetricFamily("headwater_view_lag_commits", "Commits that a view has not read.", labels=["view"])
+    stores = GaugeMetricFamily(
+        "headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", labels=["view", "store"]
+    )
     stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
@@ -63,6 +66,8 @@ def _views(status: Status) -> Iterator[Metric]:
     )
     for view in status.views:
         lag.add_metric([view.view], view.lag)
+        for store in view.stores:
+            stores.add_metric([view.view, store.store], store.lag)
         stopped.add_metric([view.view], float(view.state == "stopped"))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
@@ -72,7 +77,7 @@ def _views(status: Status) -> Iterator[Metric]:
             found = view.figures.freshness(share) if view.figures else None
             if found is not None:
                 fresh.add_metric([view.view, str(share)], found)
-    yield from (lag, stopped, fates, remainder, fresh)
+    yield from (lag, stores, stopped, fates, remainder, fresh)
 
 
 def _outlets(status: Status) -> Iterator[Metric]:

@@ -10,6 +10,7 @@ from headwater.errors import (
     BatchRefused,
     Fenced,
     PositionRefused,
+    StatementRefused,
     StoreDamaged,
     UnknownVersion,
     VersionRefused,
@@ -147,4 +148,14 @@ def no_longer_kept(view: str, since: int, trimmed: int) -> PositionRefused:
         hint="Read the whole view and go on from its position.",
         view=view,
         batch=since,
+    )
+
+
+def no_sql(place: str, what: str, reader: str, sql: str) -> StatementRefused:
+    """A statement to a store that has no SQL of its own, because of what it is; `reader` is what can read it."""
+    return StatementRefused(
+        "the query can't be answered",
+        detail=f'The store "{place}" is {what}, which has no SQL of its own.',
+        hint=f"Read the view with {reader}, or keep it in a store that answers SQL.",
+        sql=sql,
     )

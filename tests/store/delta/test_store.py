@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -149,10 +150,11 @@ def test_another_tool_may_compact_a_version(store: DeltaStore, tmp_path: Path) -
 
 
 def test_somebodys_own_table_is_left_alone(store: DeltaStore, tmp_path: Path) -> None:
-    write_deltalake(tmp_path / "spend", pa.table({"mine": [1]}))
+    for _ in range(2):
+        write_deltalake(tmp_path / "spend", pa.table({"mine": [1]}), mode="append")
     with pytest.raises(ArgumentRefused, match='already has a table "spend"'):
         store.open(SPEND, "plan")
-    assert DeltaTable(tmp_path / "spend").to_pyarrow_table().num_rows == 1
+    assert DeltaTable(tmp_path / "spend").to_pyarrow_table().num_rows == 2
 
 
 def test_many_small_files_become_few_and_rows_stay_in_their_order(
@@ -221,7 +223,7 @@ def test_a_version_with_other_columns_takes_the_name_in_one_step(store: DeltaSto
 
 def test_a_folder_that_cannot_be_written_is_told_of(tmp_path: Path, wall: Wall) -> None:
     (tmp_path / "lake").write_text("a file where the folder should be")
-    with pytest.raises(StoreUnavailable, match='the store "lake" could not be written') as told:
+    with pytest.raises(StoreUnavailable, match='the store "lake" could not be read') as told:
         opened(tmp_path / "lake", wall).open(SPEND, "plan")
     assert "Not a directory" in str(told.value)
 
@@ -241,3 +243,48 @@ def test_a_view_in_an_object_store_is_fenced_and_read_back(s3_server: S3Server, 
     assert [found.target.version for found in zombie.versions("spend")] == [1]
     table = DeltaTable(f"{s3_server.url}/{tmp_path.name}/spend", storage_options=s3_server.storage_options)
     assert table.to_pyarrow_table()["card"].to_pylist() == ["a"]
+
+
+def test_another_tool_may_vacuum_and_compact_the_table_of_the_name(store: DeltaStore, tmp_path: Path) -> None:
+    epoch = filled(store)
+    for number in range(2, 5):
+        store.apply(SPEND, epoch, batch(number, [(f"card-{number}", number, 1)]))
+    table = DeltaTable(tmp_path / "spend")
+    table.optimize.compact()
+    table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True)
+    wanted = {("a", 1, "2.00"), ("c", 1, "1.00"), (None, 1, "1.00"), *((f"card-{n}", n, "1.00") for n in range(2, 5))}
+    assert rows_of(store, None) == rows_of(store, 1) == wanted
+    store.apply(SPEND, epoch, batch(5, [("a", 1, 9)]))
+    table.update_incremental()
+    found = {(row["card"], row["minute"], str(row["spent"])) for row in table.to_pyarrow_table().to_pylist()}
+    assert found == rows_of(store) == {*wanted - {("a", 1, "2.00")}, ("a", 1, "9.00")}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_split_merged_and_deleted_the_rows_are_those_of_the_batches(
+    tmp_path: Path, wall: Wall, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Small limits, so that everything happens often: files are split and merged, checkpoints written, what is old
+    deleted, and the store is opened anew by other processes."""
+    monkeypatch.setattr("headwater.store.delta.files.LARGEST", 6)
+    monkeypatch.setattr(upkeep, "LARGEST", 6)
+    monkeypatch.setattr(upkeep, "SMALL_FILES", 3)
+    monkeypatch.setattr(upkeep, "CHECKPOINT_EVERY", 5)
+    chance, rows = random.Random(seed), dict[tuple[str | None, int], int]()
+    store = opened(tmp_path, wall)
+    epoch = store.open(SPEND, "plan")
+    store.promote("spend", 1)
+    for number in range(25):
+        keys = [(chance.choice((None, "a", "b", "c")), chance.randrange(8)) for _ in range(chance.randrange(12))]
+        deleted = [key for key in keys if chance.random() < 0.3]
+        upserts = {key: chance.randrange(3) for key in keys if key not in deleted}
+        store.apply(SPEND, epoch, batch(number, [(*key, spent) for key, spent in upserts.items()], deleted))
+        rows = {key: spent for key, spent in rows.items() if key not in deleted} | upserts
+        wall.move(hours=chance.choice((0, 1, 12)))
+        if chance.random() < 0.3:
+            store = opened(tmp_path, wall)
+            epoch = store.open(SPEND, "plan")
+    wanted = {(*key, f"{spent}.00") for key, spent in rows.items()}
+    found = DeltaTable(tmp_path / "spend").to_pyarrow_table().to_pylist()
+    assert rows_of(store) == rows_of(store, None) == wanted
+    assert {(row["card"], row["minute"], str(row["spent"])) for row in found} == wanted and len(found) == len(wanted)

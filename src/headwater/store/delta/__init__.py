@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import StatementRefused
 from headwater.log.entry import Action
 from headwater.log.journal import microseconds, milliseconds
 from headwater.log.storage import Storage
@@ -41,6 +40,7 @@ from headwater.store.refusals import (
     fenced,
     is_promoted,
     name_taken,
+    no_sql,
     no_version,
     none_promoted,
     other_commits,
@@ -89,9 +89,9 @@ class DeltaStore:
     def _check_free(self, target: Target) -> None:
         """Refuse a folder that something else has, and a version that is shown and is gone."""
         root = self._root(target.view)
-        state = root.state()
-        if state.number >= 0 and not state.note:
+        if not self._numbers(target.view) and root.entries.head() is not None:
             raise name_taken(self.place, "table", target.view)
+        state = root.state()
         if shown(state) == target.version and self._version(target.view, target.version).state().number < 0:
             raise altered(self.place, target.view, target.version)
         root.storage.write(f"{VERSIONS}/{target.version}", b"")
@@ -251,12 +251,7 @@ class DeltaStore:
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
         """A folder answers no SQL: `StatementRefused`."""
-        raise StatementRefused(
-            "the query can't be answered",
-            detail=f'The store "{self.place}" is a place of Delta tables, which has no SQL of its own.',
-            hint="Read the view's table with DuckDB, Polars or Spark, or keep the view in a store that answers SQL.",
-            sql=sql,
-        )
+        raise no_sql(self.place, "a place of Delta tables", "DuckDB, Polars or Spark", sql)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""

@@ -22,7 +22,7 @@ from headwater.store.postgres.answers import answer
 from headwater.store.postgres.bookkeeping import BOOKS, shape_of
 from headwater.store.postgres.database import Connection, Database, lock
 from headwater.store.postgres.layout import Layout
-from headwater.store.postgres.names import changes_of, check_names, images_of, quoted, table_of
+from headwater.store.postgres.names import check_names, images_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
 from headwater.store.postgres.transfer import copied_out, copy_into
 from headwater.store.protocol import Batch, Span, Target
@@ -32,6 +32,7 @@ from headwater.store.refusals import (
     name_taken,
     other_plan,
 )
+from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.tables import TableStore
 
 LOCK_TIMEOUT = timedelta(seconds=30)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from headwater.errors import StatementRefused
 from headwater.store.postgres.bookkeeping import BOOKS
 from headwater.store.postgres.database import Connection
-from headwater.store.postgres.names import table_of
 from headwater.store.postgres.values import codec_of, infer
+from headwater.store.spelling import table_of
 from headwater.store.unfit import Unfit
 
 _MINE = ("080", "53", "57P", "58", "XX")

@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from headwater.errors import StoreDamaged
 from headwater.store.postgres.failures import at_connecting, meaning, too_old
-from headwater.store.postgres.names import literal, quoted
+from headwater.store.spelling import literal, quoted
 
 NEEDED = 150_000
 """The first PostgreSQL with all that is used: NULLS NOT DISTINCT."""

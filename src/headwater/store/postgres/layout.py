@@ -13,15 +13,16 @@ names of columns in temporary tables and in the changelog are positions, so that
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
 from headwater.model import Emit
-from headwater.store.postgres.names import changes_of, images_of, literal, quoted, shortened, table_of
+from headwater.store.postgres.names import images_of, shortened
 from headwater.store.postgres.values import Codec, codec_of
 from headwater.store.protocol import Span, Target
+from headwater.store.spelling import changes_of, comma, literal, quoted, table_of
 
 Pattern = tuple[bool, ...]
 """For each column of the key, whether it is NULL."""
@@ -88,7 +89,7 @@ class Layout:
             for name, codec, column in zip(self.columns, self.codecs, self.target.columns, strict=True)
         ]
         room = " WITH (fillfactor = 70)" if self.replaces else ""  # an update that stays in its page spares the index
-        yield f"CREATE TABLE {self.table} ({_comma([*definitions, self._constraint])}){room}"
+        yield f"CREATE TABLE {self.table} ({comma([*definitions, self._constraint])}){room}"
         yield f"CREATE TABLE {self.images} ({self._image_columns})"
         yield f"CREATE INDEX {quoted(shortened(f'{images_of(self.target.view, self.target.version)}_batch'))} " + (
             f"ON {self.images} (batch)"
@@ -104,14 +105,14 @@ class Layout:
             return f"{self._row} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
         nullable = any(column.nullable for column in self.target.key_columns)
         kind = "UNIQUE NULLS NOT DISTINCT" if nullable else "PRIMARY KEY"
-        return f"{kind} ({_comma(self.columns[place] for place in self.key)})"
+        return f"{kind} ({comma(self.columns[place] for place in self.key)})"
 
     @property
     def _image_columns(self) -> str:
         kinds = [codec.declared for codec in self.codecs]
         kept = [f"k{place} {kinds[place]}" for place in self.key]
         kept += [f"{side}{place} {kinds[place]}" for side in "ba" for place in self.rest]
-        return _comma(["seq bigint GENERATED ALWAYS AS IDENTITY", "batch bigint NOT NULL", "op text NOT NULL", *kept])
+        return comma(["seq bigint GENERATED ALWAYS AS IDENTITY", "batch bigint NOT NULL", "op text NOT NULL", *kept])
 
     def image(self, side: str) -> tuple[str, ...]:
         """The columns that hold a row before (`b`) or after (`a`) a change; both sides share the key."""
@@ -133,7 +134,7 @@ class Layout:
         names = (literal(column.name) for column in self.target.columns)
         members = [f"{name}, {image}" for name, image in zip(names, self.image(side), strict=True)]
         groups = [members[at : at + _JSON_MEMBERS] for at in range(0, len(members), _JSON_MEMBERS)]
-        return " || ".join(f"jsonb_build_object({_comma(group)})" for group in groups)
+        return " || ".join(f"jsonb_build_object({comma(group)})" for group in groups)
 
     def drop(self) -> tuple[str, ...]:
         """The statements that remove all of it."""
@@ -147,12 +148,12 @@ class Layout:
     def alias(self, replace: bool) -> str:
         """The SQL view that stands for this version under the view's own name."""
         verb = "CREATE OR REPLACE VIEW" if replace else "CREATE VIEW"
-        return f"{verb} {quoted(self.target.view)} AS SELECT {_comma(self.columns)} FROM {self.table}"
+        return f"{verb} {quoted(self.target.view)} AS SELECT {comma(self.columns)} FROM {self.table}"
 
     def index(self, *columns: str) -> str:
         """Lets the rows be found by columns."""
         name = quoted(shortened(f"{table_of(self.target.view, self.target.version)}__by_{'_'.join(columns)}"))
-        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({_comma(map(quoted, columns))})"
+        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({comma(map(quoted, columns))})"
 
     def comment(self) -> str:
         """Says what the view says of itself."""
@@ -190,15 +191,15 @@ class Layout:
             tables[self._met] = [*stage, "place tid", *(f"b{place} {kinds[place]}" for place in self.rest)]
             tables[self.gone] = [f"c{place} {kinds[place]}" for place in self.key]
         return "; ".join(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ({_comma(columns)}) ON COMMIT DELETE ROWS"
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} ({comma(columns)}) ON COMMIT DELETE ROWS"
             for name, columns in tables.items()
         )
 
     def delete(self, batch: int, pattern: Pattern) -> str:
         """Remove the rows of the deleted keys that have this pattern, and write them to the changelog."""
         removed = f"DELETE FROM {self.table} t USING {self.gone} s WHERE {self._matches(pattern)} RETURNING t.*"
-        into = f"INSERT INTO {self.images} (batch, op, {_comma(self.image('b'))})"
-        return f"WITH gone AS ({removed}) {into} SELECT {batch}, 'delete', {_comma(self.columns)} FROM gone"
+        into = f"INSERT INTO {self.images} (batch, op, {comma(self.image('b'))})"
+        return f"WITH gone AS ({removed}) {into} SELECT {batch}, 'delete', {comma(self.columns)} FROM gone"
 
     def meet(self, pattern: Pattern) -> str:
         """Put the rows that a batch meets beside its own, where it changes something; for keys of this pattern."""
@@ -235,25 +236,25 @@ class Layout:
         images = [*(f"k{place}" for place in self.key), *before, *(f"a{place}" for place in self.rest)]
         operation = "CASE WHEN place IS NULL THEN 'insert' ELSE 'update' END"
         yield (
-            f"INSERT INTO {self.images} (batch, op, {_comma(images)}) "
-            f"SELECT {batch}, {operation}, {_comma([*key, *before, *after])} FROM {self._met}"
+            f"INSERT INTO {self.images} (batch, op, {comma(images)}) "
+            f"SELECT {batch}, {operation}, {comma([*key, *before, *after])} FROM {self._met}"
         )
         if self.rest:
-            assigned = _comma(f"{self.columns[place]} = s.c{place}" for place in self.rest)
+            assigned = comma(f"{self.columns[place]} = s.c{place}" for place in self.rest)
             yield f"UPDATE {self.table} t SET {assigned} FROM {self._met} s WHERE t.ctid = s.place"
         yield (
-            f"INSERT INTO {self.table} ({_comma(self.columns)}) SELECT {self._staged} FROM {self._met} "
+            f"INSERT INTO {self.table} ({comma(self.columns)}) SELECT {self._staged} FROM {self._met} "
             "WHERE place IS NULL"
         )
 
     @property
     def _staged(self) -> str:
-        return _comma(f"c{place}" for place in range(len(self.columns)))
+        return comma(f"c{place}" for place in range(len(self.columns)))
 
     def add(self, batch: int) -> Iterator[str]:
         """Write the rows of a batch where none can replace another: as new rows, and to the changelog."""
-        yield f"INSERT INTO {self.table} ({_comma(self.columns)}) SELECT {self._staged} FROM {self.stage}"
-        into = f"INSERT INTO {self.images} (batch, op, {_comma(self.image('a'))})"
+        yield f"INSERT INTO {self.table} ({comma(self.columns)}) SELECT {self._staged} FROM {self.stage}"
+        into = f"INSERT INTO {self.images} (batch, op, {comma(self.image('a'))})"
         yield f"{into} SELECT {batch}, 'insert', {self._staged} FROM {self.stage}"
 
     # Reading
@@ -264,17 +265,17 @@ class Layout:
         conditions = [f"{quoted(span.column)} {sign} {_instant(at)}" for sign, at in bounds if span and at is not None]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         order = "" if self.key else f" ORDER BY {self._row}"
-        return f"SELECT {_comma(self.columns)} FROM {self.table}{where}{order}"
+        return f"SELECT {comma(self.columns)} FROM {self.table}{where}{order}"
 
     def select_changes(self, batch: int) -> str:
         """What one batch changed."""
-        columns = _comma(("op", *self.image("b"), *self.image("a")))
+        columns = comma(("op", *self.image("b"), *self.image("a")))
         return f"SELECT {columns} FROM {self.images} WHERE batch = {batch} ORDER BY seq"
 
 
 def copy_in(table: str, columns: Sequence[int]) -> str:
     """The statement that takes CSV into these columns of a temporary table."""
-    return f"COPY {table} ({_comma(f'c{place}' for place in columns)}) FROM STDIN (FORMAT csv)"
+    return f"COPY {table} ({comma(f'c{place}' for place in columns)}) FROM STDIN (FORMAT csv)"
 
 
 def _told(comment: str | None) -> str:
@@ -283,7 +284,3 @@ def _told(comment: str | None) -> str:
 
 def _instant(at: datetime) -> str:
     return f"'{at.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}+00'::timestamptz"
-
-
-def _comma(parts: Iterable[str]) -> str:
-    return ", ".join(parts)

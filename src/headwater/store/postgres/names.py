@@ -10,27 +10,10 @@ import hashlib
 
 from headwater.errors import ArgumentRefused
 from headwater.store.protocol import Target
+from headwater.store.spelling import changes_of
 
 LONGEST = 63
 RESERVED = ("headwater_", "pg_")
-
-
-def quoted(name: str) -> str:
-    """A name as SQL, whatever characters it has.
-
-    >>> quoted('3" pipes')
-    '"3"" pipes"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text as SQL, whatever characters it has.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def shortened(name: str) -> str:
@@ -45,19 +28,9 @@ def shortened(name: str) -> str:
     return f"{head}_{hashlib.sha256(name.encode()).hexdigest()[: LONGEST - 1 - len(head.encode())]}"
 
 
-def table_of(view: str, version: int) -> str:
-    """The table that holds a version's rows."""
-    return f"{view}__v{version}"
-
-
 def images_of(view: str, version: int) -> str:
     """The table that holds the changed rows as they were before and after."""
     return shortened(f"headwater_changes_{view}__v{version}")
-
-
-def changes_of(view: str, version: int) -> str:
-    """The SQL view that shows the changelog to people."""
-    return f"{view}__v{version}__changes"
 
 
 def check_names(target: Target) -> None:

@@ -14,7 +14,7 @@ from psycopg import errors
 from headwater.errors import ArgumentRefused
 from headwater.store.postgres.database import Connection
 from headwater.store.postgres.layout import Layout
-from headwater.store.postgres.names import literal, quoted
+from headwater.store.spelling import literal, quoted
 
 _KINDS = {"r": "table", "v": "view", "m": "materialized view", "i": "index", "S": "sequence", "f": "foreign table"}
 

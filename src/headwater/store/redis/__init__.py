@@ -27,7 +27,6 @@ import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from headwater.errors import StatementRefused
 from headwater.log.topic import wall_clock
 from headwater.model import Emit
 from headwater.store.changes import changes_table
@@ -45,6 +44,7 @@ from headwater.store.refusals import (
     fenced,
     is_promoted,
     no_longer_kept,
+    no_sql,
     no_version,
     none_promoted,
     other_commits,
@@ -262,12 +262,7 @@ class RedisStore:
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
         """Redis answers no SQL: `StatementRefused`."""
-        raise StatementRefused(
-            "the query can't be answered",
-            detail=f'The store "{self.place}" is Redis, which has no SQL.',
-            hint="Read the view's keys with a Redis client, or keep the view in a store that answers SQL.",
-            sql=sql,
-        )
+        raise no_sql(self.place, "Redis", "a client of Redis", sql)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""

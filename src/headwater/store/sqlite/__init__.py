@@ -26,12 +26,13 @@ from headwater.store.refusals import (
     name_taken,
     other_plan,
 )
+from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.bookkeeping import BOOKS
 from headwater.store.sqlite.database import Database
 from headwater.store.sqlite.layout import Layout
-from headwater.store.sqlite.names import changes_of, check_name, images_of, quoted, table_of
+from headwater.store.sqlite.names import check_name, images_of
 from headwater.store.sqlite.rows import Columns, deletes_of, grouped, upserts_of
 from headwater.store.tables import TableStore
 

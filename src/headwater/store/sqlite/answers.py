@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import StatementRefused
+from headwater.store.spelling import quoted, table_of
 from headwater.store.sqlite.bookkeeping import BOOKS
-from headwater.store.sqlite.names import quoted, table_of
 from headwater.store.sqlite.values import codec_of, infer
 from headwater.store.unfit import Unfit
 

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from headwater.model import INSTANT, Column, Emit
 from headwater.store.protocol import Span, Target
-from headwater.store.sqlite.names import changes_of, images_of, quoted, table_of
+from headwater.store.spelling import changes_of, comma, literal, quoted, table_of
+from headwater.store.sqlite.names import images_of
 from headwater.store.sqlite.values import Codec, codec_of
 
 
@@ -68,12 +69,12 @@ class Layout:
 
     @cached_property
     def _key(self) -> str:
-        return _comma(quoted(name) for name in self.target.key)
+        return comma(quoted(name) for name in self.target.key)
 
     @cached_property
     def _null_key(self) -> tuple[str, str]:
         """The expressions of the index over keys with a NULL, and which rows it has."""
-        expressions = _comma(_never_null(column) for column in self.target.key_columns)
+        expressions = comma(_never_null(column) for column in self.target.key_columns)
         return expressions, " OR ".join(f"{quoted(name)} IS NULL" for name in self.target.key)
 
     def create(self) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ class Layout:
         parts = [_definition(column, codec) for column, codec in zip(self.target.columns, self.codecs, strict=True)]
         if self.target.key:
             parts.append(f"PRIMARY KEY ({self._key})")
-        made = [f"CREATE TABLE {self.table} ({_comma(parts)})"]
+        made = [f"CREATE TABLE {self.table} ({comma(parts)})"]
         if self.target.key and self._nullable_key:
             expressions, rows = self._null_key
             name = quoted(f"headwater_null_keys_{self.target.view}__v{self.target.version}")
@@ -91,7 +92,7 @@ class Layout:
     def _create_changelog(self) -> Iterable[str]:
         before, after = self.image("before"), self.image("after")
         kept = tuple(dict.fromkeys((*before, *after)))
-        yield f"CREATE TABLE {self.images} (seq INTEGER PRIMARY KEY, op TEXT NOT NULL, {_comma(kept)})"
+        yield f"CREATE TABLE {self.images} (seq INTEGER PRIMARY KEY, op TEXT NOT NULL, {comma(kept)})"
         old = {name: f"OLD.{column}" for name, column in zip(before, self.columns, strict=True)}
         new = {name: f"NEW.{column}" for name, column in zip(after, self.columns, strict=True)}
         rest = [name for name in self.columns if name not in {quoted(key) for key in self.target.key}]
@@ -102,7 +103,7 @@ class Layout:
 
     def _trigger(self, operation: str, when: str, values: dict[str, str]) -> str:
         name = quoted(f"headwater_{operation}_{self.target.view}__v{self.target.version}")
-        written = f"INSERT INTO {self.images} (op, {_comma(values)}) VALUES ('{operation}', {_comma(values.values())})"
+        written = f"INSERT INTO {self.images} (op, {comma(values)}) VALUES ('{operation}', {comma(values.values())})"
         return f"CREATE TRIGGER {name} AFTER {operation.upper()} ON {self.table} {when} BEGIN {written}; END"
 
     def _create_readable(self) -> str:
@@ -113,7 +114,7 @@ class Layout:
         return (
             f'CREATE VIEW {self.changes} AS SELECT op, {before} AS before, {after} AS "after", batch, '
             f'commits AS "commit", applied_at AS at FROM {self.images} JOIN headwater_batches '
-            f"ON view = {_literal(self.target.view)} AND version = {self.target.version} AND {batches}"
+            f"ON view = {literal(self.target.view)} AND version = {self.target.version} AND {batches}"
         )
 
     def _json(self, side: str) -> str:
@@ -122,8 +123,8 @@ class Layout:
         for column, codec, name in zip(self.target.columns, self.codecs, self.image(side), strict=True):
             shown = f"hex({name})" if pa.types.is_binary(codec.kind) else name
             shown = f"json({name})" if pa.types.is_nested(codec.kind) else shown
-            members.append(f"{_literal(column.name)}, {shown}")
-        groups = [f"json_object({_comma(members[at : at + 40])})" for at in range(0, len(members), 40)]
+            members.append(f"{literal(column.name)}, {shown}")
+        groups = [f"json_object({comma(members[at : at + 40])})" for at in range(0, len(members), 40)]
         opened = [f"substr({group}, 1, length({group}) - 1)" for group in groups[:-1]]
         continued = [f"substr({group}, 2)" for group in groups[1:]]
         if not opened:
@@ -157,12 +158,12 @@ class Layout:
         return self._written(self.group)
 
     def _written(self, rows: int) -> str:
-        values = _comma([f"({_comma('?' for _ in self.columns)})"] * rows)
-        statement = f"INSERT INTO {self.table} ({_comma(self.columns)}) VALUES {values}"
+        values = comma([f"({comma('?' for _ in self.columns)})"] * rows)
+        statement = f"INSERT INTO {self.table} ({comma(self.columns)}) VALUES {values}"
         if not self.target.key or self.target.emit is Emit.FINAL:
             return statement
         rest = [name for name in self.columns if name not in {quoted(key) for key in self.target.key}]
-        action = f"DO UPDATE SET {_comma(f'{name} = excluded.{name}' for name in rest)}" if rest else "DO NOTHING"
+        action = f"DO UPDATE SET {comma(f'{name} = excluded.{name}' for name in rest)}" if rest else "DO NOTHING"
         statement += f" ON CONFLICT ({self._key}) {action}"
         if self._nullable_key:
             expressions, found = self._null_key
@@ -178,12 +179,12 @@ class Layout:
         """All rows or those of a span, in the order of the key or of arrival, and the values that are bound."""
         order = self._key if self.target.key else self._row
         conditions, values = _within(span) if span else ("", [])
-        return f"SELECT {_comma(self.columns)} FROM {self.table}{conditions} ORDER BY {order}", values
+        return f"SELECT {comma(self.columns)} FROM {self.table}{conditions} ORDER BY {order}", values
 
     def index(self, *columns: str) -> str:
         """Lets the rows be found by columns."""
         name = quoted(f"{table_of(self.target.view, self.target.version)}__by_{'_'.join(columns)}")
-        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({_comma(map(quoted, columns))})"
+        return f"CREATE INDEX IF NOT EXISTS {name} ON {self.table} ({comma(map(quoted, columns))})"
 
     @cached_property
     def last_row(self) -> str:
@@ -193,9 +194,9 @@ class Layout:
     @cached_property
     def log_inserts(self) -> str:
         """Adds the rows after a number to the changelog."""
-        into = f"INSERT INTO {self.images} (op, {_comma(self.image('after'))})"
+        into = f"INSERT INTO {self.images} (op, {comma(self.image('after'))})"
         rows = f"FROM {self.table} WHERE {self._row} > ? ORDER BY {self._row}"
-        return f"{into} SELECT 'insert', {_comma(self.columns)} {rows}"
+        return f"{into} SELECT 'insert', {comma(self.columns)} {rows}"
 
     @cached_property
     def _row(self) -> str:
@@ -215,7 +216,7 @@ class Layout:
             else name
             for name, codec in zip(self.columns, self.codecs, strict=True)
         ]
-        return f"CREATE VIEW {quoted(self.target.view)} AS SELECT {_comma(shown)} FROM {self.table}"
+        return f"CREATE VIEW {quoted(self.target.view)} AS SELECT {comma(shown)} FROM {self.table}"
 
 
 def _definition(column: Column, codec: Codec) -> str:
@@ -227,14 +228,6 @@ def _never_null(column: Column) -> str:
     """The column, or in place of NULL what it can't hold: an empty BLOB, or for BINARY a number."""
     stand_in = "0" if pa.types.is_binary(column.type) else "x''"
     return f"COALESCE({quoted(column.name)}, {stand_in})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _comma(parts: Iterable[str]) -> str:
-    return ", ".join(parts)
 
 
 def _within(span: Span) -> tuple[str, list[str]]:

@@ -7,28 +7,9 @@ from headwater.errors import ArgumentRefused
 RESERVED = ("headwater_", "sqlite_")
 
 
-def quoted(name: str) -> str:
-    """A name as SQL, whatever characters it has.
-
-    >>> quoted('3" pipes')
-    '"3"" pipes"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def table_of(view: str, version: int) -> str:
-    """The table that holds a version's rows."""
-    return f"{view}__v{version}"
-
-
 def images_of(view: str, version: int) -> str:
     """The table that holds the changed rows as they were before and after."""
     return f"headwater_changes_{view}__v{version}"
-
-
-def changes_of(view: str, version: int) -> str:
-    """The SQL view that shows the changelog to people."""
-    return f"{view}__v{version}__changes"
 
 
 def check_name(view: str) -> None:
