@@ -110,6 +110,20 @@ def test_how_an_outlet_is_can_be_asked_from_elsewhere(shop: Shop, hook: Hook) ->
     assert hook.url in shown
 
 
+def test_what_could_not_be_delivered_can_be_asked_for(shop: Shop, hook: Hook) -> None:
+    hook.answers = [422]
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project:
+        project.send()
+        assert project.dead("o", error="message-too-large").num_rows == 0
+    (line,) = CliRunner().invoke(app, ["dead", "o", "--json", "-p", str(shop.folder)]).stdout.splitlines()
+    letter = json.loads(line)
+    assert (letter["position"], letter["error"], letter["attempts"]) == ("1.0.0", "delivery-refused", 1)
+    assert letter["reason"] == "the answer was 422 Unprocessable Entity: told"
+    shown = CliRunner().invoke(app, ["dead", "o", "-p", str(shop.folder)], env={"COLUMNS": "200"}).stdout
+    assert "delivery-refused" in shown
+
+
 def test_an_outlet_that_is_not_declared_is_named(shop: Shop) -> None:
     with shop.project() as project, pytest.raises(HeadwaterError, match='no outlet "x"'):
         project.send("x")
