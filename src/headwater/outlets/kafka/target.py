@@ -27,6 +27,7 @@ _SENT = {
     "enable.idempotence": True,
     "partitioner": "murmur2_random",  # as Java's clients do, so that they find a key in the same partition
     "linger.ms": 5,
+    "delivery.report.only.error": True,
 }
 _CONSEQUENCES = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 """What is said of messages that only went down with their transaction."""
@@ -107,7 +108,6 @@ class KafkaTarget:
                 self._sender.produce(
                     self._cluster.topic, key=message.key, value=message.value, headers=headers, on_delivery=self._told
                 )
-                self._sender.poll(0)
                 return None
             except BufferError:  # as much waits to be sent as may
                 self._sender.poll(_QUEUE_SECONDS)
