@@ -5,7 +5,7 @@
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_SEED
 # make flows     every flow in every execution; `make test` takes a crash of every third, and the rest in turn
-# make bench     the log, Kafka, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
+# make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made
 
@@ -74,6 +74,8 @@ bench: setup
 	@$(VENV)/bin/python bench/log.py
 	$(call say,bench: kafka)
 	@$(VENV)/bin/python -m bench.kafka
+	$(call say,bench: outlets)
+	@$(VENV)/bin/python -m bench.outlets
 	$(call say,bench: store)
 	@$(VENV)/bin/python -m bench.store
 	$(call say,bench: live)

@@ -46,7 +46,7 @@
     │   ├── ViewFailed                a view stopped alone and says why
     │   │   └── FunctionFailed            a Python function raised, or broke its declaration
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
-    │   ├── ViewBusy                  another run works on the view; a retry may succeed
+    │   ├── ViewBusy  OutletBusy      another run works on the view, or sends; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
     │   ├── NotReached                a view had not come to a position in time; a retry may succeed
     │   ├── Overloaded                as much is under way as may be at a time; a retry may succeed
@@ -564,6 +564,12 @@ class ViewInterrupted(OperatorError):
 
 class ViewBusy(OperatorError):
     """Another run works on the view; this one has done nothing, or stopped."""
+
+    transient = True
+
+
+class OutletBusy(OperatorError):
+    """Another run sends for the outlet; this one has sent nothing."""
 
     transient = True
 

@@ -48,7 +48,7 @@ from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.outlets import OpenTarget, Surroundings, open_target
-from headwater.outlets.dead import letters_topic
+from headwater.outlets.dead import letters_topic, seen_once
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
 
@@ -376,13 +376,12 @@ class Project:
         `error` chooses those of one class, such as `wrong-type`. Those that a redrive has brought back are not among
         them. Of an outlet: the changes that it could not deliver.
         """
-        if isinstance(self.declared.find(topic), model.Outlet):
-            log = self._letters_log(self.plan().outlet(topic))
-            return reading.read(log, self._first(log, since))
-        log = self._dead_log(topic)
-        letters = open_letters(self._topic_log(topic), reading.read(log, self._first(log, since)))
+        outlet = isinstance(self.declared.find(topic), model.Outlet)
+        log = self._letters_log(self.plan().outlet(topic)) if outlet else self._dead_log(topic)
+        found = reading.read(log, self._first(log, since))
+        letters = found if outlet else open_letters(self._topic_log(topic), found)
         chosen = letters if error is None else letters.filter(pc.equal(letters["error"], error))
-        return with_attempts(self._redrive_log(topic), chosen)
+        return seen_once(chosen) if outlet else with_attempts(self._redrive_log(topic), chosen)
 
     def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
         """Decode dead letters again with today's declaration, and append what can be read now, each letter once.

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli import app
-from headwater.errors import HeadwaterError, TargetDenied, TargetUnavailable
+from headwater.errors import HeadwaterError, OutletBusy, TargetDenied, TargetUnavailable
 from headwater.operate.outlet import sending
 from headwater.outlets import Place
 from tests.outlets.hook import Hook, hooked
@@ -97,6 +97,24 @@ def test_a_run_ends_although_its_target_makes_it_wait(shop: Shop, hook: Hook) ->
     assert not [thread for thread in threading.enumerate() if thread.name == "headwater-outlet"]
 
 
+def test_a_run_that_sends_is_not_fenced_off_by_one_that_comes_along(shop: Shop, hook: Hook) -> None:
+    failures: list[HeadwaterError] = []
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append) as sends:
+        until(lambda: len(hook.requests) == 1)
+        with shop.project() as other:
+            (sent,) = other.send()
+        assert isinstance(sent.error, OutletBusy)
+        with shop.project() as third:
+            assert third.status().outlets[0].sent.state == "at rest"
+        shop.write(1, [row("a", "2.00")])
+        until(lambda: len(hook.requests) == 2)
+        assert sends()
+    assert failures == []
+    with shop.project() as other:
+        assert [found.error for found in other.send()] == [None]
+
+
 def test_how_an_outlet_is_can_be_asked_from_elsewhere(shop: Shop, hook: Hook) -> None:
     shop.write(0, [row("a", "1.00")])
     with shop.project() as project:
@@ -108,6 +126,20 @@ def test_how_an_outlet_is_can_be_asked_from_elsewhere(shop: Shop, hook: Hook) ->
     assert found["place"] == {"version": 1, "batch": 0, "changes": None}
     shown = CliRunner().invoke(app, ["status", "-p", str(shop.folder)], env={"COLUMNS": "200"}).stdout
     assert hook.url in shown
+
+
+def test_what_could_not_be_delivered_can_be_asked_for(shop: Shop, hook: Hook) -> None:
+    hook.answers = [422]
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project:
+        project.send()
+        assert project.dead("o", error="message-too-large").num_rows == 0
+    (line,) = CliRunner().invoke(app, ["dead", "o", "--json", "-p", str(shop.folder)]).stdout.splitlines()
+    letter = json.loads(line)
+    assert (letter["position"], letter["error"], letter["attempts"]) == ("1.0.0", "delivery-refused", 1)
+    assert letter["reason"] == "the answer was 422 Unprocessable Entity: told"
+    shown = CliRunner().invoke(app, ["dead", "o", "-p", str(shop.folder)], env={"COLUMNS": "200"}).stdout
+    assert "delivery-refused" in shown
 
 
 def test_an_outlet_that_is_not_declared_is_named(shop: Shop) -> None:

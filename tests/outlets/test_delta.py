@@ -71,6 +71,16 @@ def test_rows_of_a_final_view_are_appended_once(tmp_path: Path) -> None:
     assert [card for card, _ in spent(shop)] == ["c0", "c1", "c2"]
 
 
+def test_a_column_may_have_any_name(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, UPSERT)
+    shop.declare(UPSERT, view=SPEND.replace("AS spent", "AS `x``y Z'`"))
+    for number in range(2):
+        found = row("a", f"{number}.00")
+        shop.write(number, [found | {"x`y Z'": found["spent"]}])
+        assert send(shop) is None
+    assert [str(one["x`y Z'"]) for one in table(shop).to_pyarrow_table().to_pylist()] == ["1.00"]
+
+
 @pytest.mark.parametrize("outlet", [UPSERT, CHANGE], ids=["upsert", "change"])
 @pytest.mark.parametrize("point", ["before _write", "after _write"])
 def test_each_change_is_there_once_wherever_a_process_dies(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,18 @@ def test_from_a_version_to_the_next_the_difference_is_sent(shop: Shop) -> None:
             ("-c 2.00 ~b 9.00 +d 1.00", Place(2, 7)),
         ]
         assert told(feed_of(project).after(Place(2, 7))) == []
+
+
+def test_a_version_that_has_no_batch_yet_takes_over_with_nothing(shop: Shop) -> None:
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project:
+        store, old = shop.store(project), shop.store(project).versions("spend")[0]
+        store.open(replace(old.target, version=2), old.fingerprint)
+        store.promote("spend", 2)
+        assert told(feed_of(project).after(Place(1, 0))) == [("-a 1.00", Place(2, -1))]
+    shop.write(0, [row("b", "1.00")], version=2)
+    with shop.project() as project:
+        assert told(feed_of(project).after(Place(2, -1))) == [("+b 1.00", Place(2, 0))]
 
 
 def test_a_version_with_other_columns_takes_over(shop: Shop) -> None:

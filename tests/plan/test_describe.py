@@ -59,7 +59,7 @@ def test_an_unknown_view_is_named_with_those_there_are() -> None:
 def test_a_plan_as_data_has_stable_names_and_is_json() -> None:
     data = plan.as_dict(planned(TEXT))
     assert json.loads(json.dumps(data)) == data
-    assert set(data) == {"project", "findings", "relations", "edges", "views"}
+    assert set(data) == {"project", "findings", "relations", "edges", "views", "outlets"}
     assert data["edges"] == [{"source": "orders", "reader": "large"}, {"source": "orders", "reader": "spend"}]
     large, spend = data["views"]
     assert large["view"] == "large"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater import plan
 from tests.plan.planning import FILE, declared, marked, planned
 
 VIEWS = """
@@ -140,3 +141,18 @@ def test_an_outlet_is_declared_in_its_file() -> None:
     assert found == ()
     assert (outlet.kind, outlet.place, outlet.comment) == ("kafka", "t", "to the shop")
     assert outlet.origin is not None and outlet.origin.file == FILE
+
+
+def test_an_outlet_is_part_of_the_plan() -> None:
+    outlets = "CREATE OUTLET o FROM spent TO 'delta://t' WITH (envelope = 'row', accumulation = 'discard');"
+    found = planned(f"{VIEWS}{outlets} CREATE OUTLET p FROM large TO 'https://host/hook'")
+    assert plan.describe(found).endswith(
+        'outlet "o"\n  sends      row of spent, differences\n  to         delta://t\n'
+        "  key        customer, window_end\n\n"
+        'outlet "p"\n  sends      change of large\n  to         https://host/hook'
+    )
+    assert 'outlet "o"' not in plan.describe(found, "large")
+    assert plan.as_dict(found)["outlets"][0] == {
+        "outlet": "o", "view": "spent", "to": "delta://t", "envelope": "row", "format": "json",
+        "accumulation": "discard", "start": "earliest", "key": ["customer", "window_end"],
+    }  # fmt: skip

@@ -30,6 +30,8 @@ share.coordinator.state.topic.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
 group.min.session.timeout.ms=500
 """
 CLUSTER = "aGVhZHdhdGVyLS10ZXN0cw"  # sixteen bytes in base64, as Kafka wants them

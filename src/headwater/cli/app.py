@@ -311,7 +311,7 @@ def dead(
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
-    """Show what could not be read, and why."""
+    """Show what could not be read, and why; of an outlet, what could not be delivered."""
     with hw.open(project) as opened:
         letters = opened.dead(topic, since=parse_since(since), error=reason).to_pylist()
     if json_:

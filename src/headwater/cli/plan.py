@@ -11,8 +11,11 @@ from headwater.plan import Plan, describe
 
 _PARTS = (
     (re.compile(r'^(view) (".*") (\S+)$', re.MULTILINE), ("bold", "bold cyan", "dim")),
+    (re.compile(r'^(outlet) (".*")$', re.MULTILINE), ("bold", "bold cyan")),
     (
-        re.compile(r"^  (execution|emit|key|horizon|grace|columns|stages|lineage|state|version|spark)\b", re.MULTILINE),
+        re.compile(
+            r"^  (execution|emit|key|horizon|grace|columns|stages|lineage|state|version|spark|sends|to)\b", re.MULTILINE
+        ),
         ("bold",),
     ),
     (re.compile(r"([├└│─]+)"), ("dim",)),

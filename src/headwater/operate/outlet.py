@@ -18,9 +18,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from headwater.errors import HeadwaterError, InternalError
+from headwater.errors import HeadwaterError, InternalError, OutletBusy
 from headwater.log import TopicLog, folder_of
 from headwater.operate.halt import Halt, side_by_side
+from headwater.operate.lock import locked
 from headwater.operate.supervise import Patience
 from headwater.outlets import Delivery, Feed, Place, Refused, Target
 from headwater.outlets.dead import keep
@@ -84,6 +85,10 @@ class Notes:
         staged.write_text(json.dumps(sent.as_dict(), default=str), encoding="utf-8")
         staged.replace(path)
 
+    def lock(self, outlet: str) -> Path:
+        """The file whose lock says that a run sends for an outlet."""
+        return self._folder / f"{folder_of(outlet)}.lock"
+
     def _path(self, outlet: str) -> Path:
         return self._folder / f"{folder_of(outlet)}.json"
 
@@ -115,10 +120,11 @@ class OutletRun:
         known = self.notes.read(self.planned)
         self.sent = replace(known, state="sending", note=None, error=None)
         self._was_well_at = time.monotonic()
+        self._has_held = False
 
     def drain(self) -> Sent:
-        """Send what there is, up to where the view is now."""
-        return self._ended(lambda: self._patiently(self._deliver))
+        """Send what there is, up to where the view is now; `OutletBusy` if another run does."""
+        return self._ended(lambda: self._alone(lambda: self._patiently(self._deliver)))
 
     def follow(self) -> Sent:
         """Send what comes until the halt is wanted, or the outlet fails for good."""
@@ -127,7 +133,10 @@ class OutletRun:
     def _follow(self) -> None:
         while not self.halt.is_wanted:
             try:
-                self._patiently(self._deliver_on)
+                self._alone(lambda: self._patiently(self._deliver_on))
+            except OutletBusy as busy:
+                self._was_well_at = time.monotonic()
+                self._rest(busy, self.patience.longest_backoff)
             except HeadwaterError as failure:
                 failed_for, most = timedelta(seconds=time.monotonic() - self._was_well_at), self.patience.give_up_after
                 if not failure.transient or (most is not None and failed_for >= most):
@@ -145,6 +154,21 @@ class OutletRun:
             self._stop(_mistake(self.planned.name, cause))
         self._tell(self.sent)
         return self.sent
+
+    def _alone(self, work: Callable[[], None]) -> None:
+        """Work while no other run of this machine does, which opening the target would fence off."""
+        with locked(self.notes.lock(self.planned.name), self._busy):
+            self._has_held = True
+            work()
+
+    def _busy(self, holder: str) -> OutletBusy:
+        return OutletBusy(
+            f'outlet "{self.planned.name}" is being sent by another run',
+            detail=f"It is {holder or 'another process'}. Nothing was sent here.",
+            hint="Let it send, or stop it first.",
+            outlet=self.planned.name,
+            holder=holder,
+        )
 
     def _stop(self, error: HeadwaterError) -> None:
         self.sent = replace(self.sent, state="stopped", note=error.summary, error=error)
@@ -216,7 +240,8 @@ class OutletRun:
 
     def _tell(self, sent: Sent) -> None:
         self.sent = sent
-        self.notes.write(sent)
+        if self._has_held:  # or the notes are those of another run
+            self.notes.write(sent)
         self.report(sent)
 
 

@@ -9,10 +9,6 @@ One run at a time works on a view. A lock of the operating system says which, an
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +17,7 @@ from pathlib import Path
 from headwater.engine.checkpoint import Checkpoint
 from headwater.errors import UnknownView, ViewBusy, ViewInterrupted
 from headwater.log import TopicLog, folder_of
+from headwater.operate.lock import locked
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
 
@@ -30,7 +27,6 @@ BEHIND = "its store is behind its checkpoint"
 AHEAD = "its store is ahead of its checkpoint"
 REPLACED = "the derived topic of {} was made anew"
 DAMAGED = "its checkpoint can't be read"
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 @dataclass(frozen=True)
@@ -57,19 +53,7 @@ class Versions:
 
         On a disk that has no locks several can: the store's epochs fence off all but the newest.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "lock").open("a+", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as cause:
-                file.seek(0)
-                raise self._busy(file.read().strip()) from cause
-            except OSError as cause:
-                if cause.errno not in _NO_LOCKS:
-                    raise
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-            file.flush()
+        with locked(self._folder / "lock", self._busy):
             yield
 
     def _busy(self, holder: str) -> ViewBusy:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headwater.errors import SequenceRefused
+from headwater.intake.attempts import SEEN
 from headwater.intake.dead import DEAD
 from headwater.log import TopicLog
-from headwater.model import Column, Outlet, Stream
+from headwater.model import INSTANT, Column, Outlet, Stream
 from headwater.outlets.protocol import Refused
 
 _CHANGES_OF_A_BATCH = 1 << 24
@@ -29,6 +30,15 @@ def keep(log: TopicLog, outlet: str, refused: Sequence[Refused]) -> None:
         log.append(_table(outlet, refused), source=outlet, sequence=sequence)
     except SequenceRefused:  # the delivery was attempted before, and then others of its changes were refused
         log.append(_table(outlet, refused), source=outlet)
+
+
+def seen_once(letters: pa.Table) -> pa.Table:
+    """The letters of an outlet with the columns that say when each was seen: once, as they are not redriven."""
+    came_at = letters["_arrived_at"].cast(INSTANT)
+    counts = pa.array([1] * letters.num_rows, pa.int64())
+    for field, column in zip(SEEN, (came_at, came_at, counts), strict=True):
+        letters = letters.append_column(field, column)
+    return letters
 
 
 def _table(outlet: str, refused: Sequence[Refused]) -> pa.Table:

@@ -118,8 +118,10 @@ class DeltaTarget:
 
     def _merge(self, rows: pa.Table, place: Place) -> None:
         # the same comparison for every column, or two NULLs are not found by hash but row by row
-        met = " AND ".join(f"(t.`{name}` IS NOT DISTINCT FROM s.`{name}`)" for name in self._planned.key)
-        updates = {f"t.`{name}`": f"s.`{name}`" for name in rows.column_names if name != _OPERATION}
+        met = " AND ".join(
+            f"({_named('t', name)} IS NOT DISTINCT FROM {_named('s', name)})" for name in self._planned.key
+        )
+        updates = {_named("t", name): _named("s", name) for name in rows.column_names if name != _OPERATION}
         merger = self._table.merge(
             rows,
             predicate=met,
@@ -213,6 +215,10 @@ class DeltaTarget:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def _named(side: str, column: str) -> str:
+    return f"{side}.`{column.replace('`', '``')}`"
 
 
 def _change_schema(before: pa.DataType, after: pa.DataType) -> pa.Schema:

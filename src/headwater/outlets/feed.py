@@ -22,6 +22,7 @@ from headwater.store import Position, Store, Version, changes_schema
 
 MOST_CHANGES = 50_000
 """How many changes are delivered at once; a batch with more is delivered in parts."""
+_BEFORE_ALL = Position(-1, (), datetime.fromtimestamp(0, UTC))
 NOTHING = Place(0, -1)
 """Where an outlet is that has sent nothing, and shall send all that comes."""
 
@@ -146,8 +147,8 @@ class Feed:
         while True:
             before = self.store.position(self.view, version)
             rows = self.store.read(self.view, version)
-            if before is not None and before == self.store.position(self.view, version):
-                return rows, before
+            if before == self.store.position(self.view, version):
+                return rows, before or _BEFORE_ALL
 
     def _version(self, version: int) -> Version:
         for found in self.store.versions(self.view):

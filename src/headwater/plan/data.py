@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import model
-from headwater.plan.planned import Execution, Key, Plan, PlannedView
+from headwater.plan.planned import Execution, Key, Plan, PlannedOutlet, PlannedView
 from headwater.plan.stages import Ancestor, Stage
 
 
@@ -42,6 +42,22 @@ def as_dict(plan: Plan) -> dict[str, Any]:
         "relations": dict(plan.graph.relations),
         "edges": [{"source": edge.source, "reader": edge.reader} for edge in plan.graph.edges],
         "views": [view_as_dict(view) for view in plan.views.values()],
+        "outlets": [outlet_as_dict(outlet) for outlet in plan.outlets.values()],
+    }
+
+
+def outlet_as_dict(planned: PlannedOutlet) -> dict[str, Any]:
+    """One outlet with stable field names."""
+    outlet = planned.outlet
+    return {
+        "outlet": outlet.name,
+        "view": planned.view.name,
+        "to": outlet.to,
+        "envelope": outlet.envelope,
+        "format": outlet.format,
+        "accumulation": outlet.accumulation,
+        "start": outlet.start,
+        "key": list(planned.key),
     }
 
 

@@ -7,7 +7,7 @@ from functools import singledispatch
 
 from headwater import model
 from headwater.plan.panes import by_panes, is_overlapping, pane_of, windows_per_row
-from headwater.plan.planned import Plan, PlannedView
+from headwater.plan.planned import Plan, PlannedOutlet, PlannedView
 from headwater.plan.stages import (
     Aggregate,
     Apply,
@@ -29,9 +29,22 @@ from headwater.plan.state import is_endless
 
 
 def describe(plan: Plan, view: str | None = None) -> str:
-    """The plan of one view, or of all views in the order in which they can be built."""
+    """The plan of one view, or of all views in the order in which they can be built; and what they are sent to."""
     views = [plan.view(view)] if view is not None else list(plan.views.values())
-    return "\n\n".join(describe_view(planned) for planned in views)
+    outlets = [outlet for outlet in plan.outlets.values() if outlet.view in views]
+    return "\n\n".join([*map(describe_view, views), *map(describe_outlet, outlets)])
+
+
+def describe_outlet(planned: PlannedOutlet) -> str:
+    """What one outlet sends, and where to."""
+    outlet = planned.outlet
+    differences = ", differences" if outlet.accumulation == "discard" else ""
+    facts = [
+        ("sends", f"{outlet.envelope} of {planned.view.name}{differences}"),
+        ("to", outlet.to),
+        ("key", ", ".join(planned.key)),
+    ]
+    return "\n".join([f'outlet "{planned.name}"', *(f"  {name:<10} {value}" for name, value in facts if value)])
 
 
 def describe_view(planned: PlannedView) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AclOperation
 
 from headwater.errors import Fenced, TargetDenied, TargetReplaced
 from headwater.outlets import Feed, Target
@@ -204,6 +205,19 @@ def test_a_topic_that_is_missing_is_named_and_never_made(shop: Callable[..., Sho
     assert isinstance(sent.error, TargetDenied)
     assert topic.name in sent.error.summary
     assert topic.name not in topic.admin.list_topics(timeout=10).topics
+
+
+@pytest.mark.parametrize("operation", [AclOperation.WRITE, AclOperation.DESCRIBE])
+def test_a_right_that_is_missing_is_named(
+    shop: Callable[..., Shop], topic: KafkaTopic, operation: AclOperation
+) -> None:
+    spend = shop()
+    spend.write(0, [row("a", "1.00")])
+    topic.deny(operation)
+    with spend.project() as project:
+        (sent,) = project.send()
+    assert isinstance(sent.error, TargetDenied)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(sent.error)
 
 
 def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(shop: Callable[..., Shop], topic: KafkaTopic) -> None:

@@ -7,7 +7,15 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 
 
 class KafkaTopic:
@@ -27,6 +35,12 @@ class KafkaTopic:
 
     def delete(self) -> None:
         self.admin.delete_topics([self.name])[self.name].result(20)
+
+    def deny(self, operation: AclOperation) -> None:
+        """Forbid everybody to do something with the topic."""
+        everybody = "User:*", "*", operation, AclPermissionType.DENY
+        acl = AclBinding(ResourceType.TOPIC, self.name, ResourcePatternType.LITERAL, *everybody)
+        self.admin.create_acls([acl])[acl].result(20)
 
     def messages(self, isolation: str = "read_committed") -> list[Message]:
         """Every message that a consumer sees, partition by partition."""

@@ -27,7 +27,10 @@ _SENT = {
     "enable.idempotence": True,
     "partitioner": "murmur2_random",  # as Java's clients do, so that they find a key in the same partition
     "linger.ms": 5,
+    "delivery.report.only.error": True,
 }
+_CONSEQUENCES = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
+"""What is said of messages that only went down with their transaction."""
 _QUEUE_SECONDS = 1.0
 _CLOSE_SECONDS = 5.0
 
@@ -41,6 +44,7 @@ class KafkaTarget:
         self._name = name_of(project, planned.name)
         self._topic = Described(0, ())
         self._producer: Producer | None = None
+        self._refusal: KafkaError | None = None
 
     def open(self) -> Place | None:
         """Take the transactional id over, and read how far was sent; who is fenced can read who has it now."""
@@ -101,8 +105,9 @@ class KafkaTarget:
         headers: list[tuple[str, str | bytes | None]] = list(message.headers.items())
         while True:
             try:
-                self._sender.produce(self._cluster.topic, key=message.key, value=message.value, headers=headers)
-                self._sender.poll(0)
+                self._sender.produce(
+                    self._cluster.topic, key=message.key, value=message.value, headers=headers, on_delivery=self._told
+                )
                 return None
             except BufferError:  # as much waits to be sent as may
                 self._sender.poll(_QUEUE_SECONDS)
@@ -113,13 +118,18 @@ class KafkaTarget:
                 reason = f"the message has {len(value):,} bytes, more than the topic takes"
                 return Refused(message.change_id, message.key, value, reason, MessageTooLarge)
 
+    def _told(self, problem: KafkaError | None, _: object) -> None:
+        """Remember why a message was not taken: what ends its transaction says only that one was not."""
+        if problem is not None and problem.code() not in _CONSEQUENCES:
+            self._refusal = problem
+
     def _failed(self, problem: KafkaError) -> HeadwaterError:
         if problem.code() in FENCED:
             known = None
             with suppress(HeadwaterError):
                 known = read(self._cluster, self._name)
             return self._cluster.fenced(known.holder if known else "Another run")
-        return self._cluster.error(problem, "changes")
+        return self._cluster.error(self._refusal or problem, "changes")
 
     @property
     def _sender(self) -> Producer:
