@@ -140,7 +140,8 @@ def consume(kafka: KafkaServer, topic: str, count: int) -> None:
 def project_in(folder: Path, kafka: KafkaServer, topic: str, form: str, more: str = "") -> hw.project.Project:
     """A project that takes a topic in."""
     folder.mkdir()
-    (folder / "headwater.toml").write_text(f'name = "b"\n[kafka.main]\n"bootstrap.servers" = "{kafka.bootstrap}"\n')
+    cluster = f'[kafka.main]\n"bootstrap.servers" = "{kafka.bootstrap}"\n'
+    (folder / "headwater.toml").write_text(f'name = "{folder.name}"\n{cluster}')
     options = f"connector = 'kafka', topic = '{topic}', format = '{form}', idle = '30 seconds'{more}"
     text = f"CREATE STREAM bids ({COLUMNS}, WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH ({options});"
     (folder / "bids.sql").write_text(text)
@@ -203,9 +204,11 @@ def trickle(kafka: KafkaServer, home: Path, every: str, seconds: int = 10, rate:
         thread = threading.Thread(target=intake.run, args=(halt,))
         thread.start()
         producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 0})
+        began = time.monotonic()
         for number in range(seconds * rate):
+            time.sleep(max(0.0, began + number / rate - time.monotonic()))
             producer.produce(topic, b'{"id": "%d"}' % number)
-            producer.poll(1 / rate)
+            producer.poll(0)
         producer.flush(30)
         while project.read("bids").num_rows < seconds * rate:
             time.sleep(0.1)
@@ -216,7 +219,7 @@ def trickle(kafka: KafkaServer, home: Path, every: str, seconds: int = 10, rate:
 
 
 def durable_after(project: Any) -> list[float]:
-    """Milliseconds from each message to its commit; the first second, in which the group is joined, is left out."""
+    """Milliseconds from each message to its commit; the first two seconds, when the group is joined, are left out."""
     made = {commit.number: commit.at for commit in project.log("bids", last=1_000_000)}
     rows = project.read("bids", columns=["at", "_commit"]).to_pylist()
     begin = rows[0]["at"].timestamp() + 2
