@@ -86,6 +86,8 @@ bench: setup
 	@$(VENV)/bin/python -m bench.settle
 	$(call say,bench: panes)
 	@$(VENV)/bin/python -m bench.panes
+	$(call say,bench: within)
+	@$(VENV)/bin/python -m bench.within
 	$(call say,bench: skew)
 	@$(VENV)/bin/python -m bench.skew
 	$(call say,bench: sketches)

@@ -5,12 +5,14 @@ with the card, so that a batch of a new window touches all of it.
 
 The peer has what anyone would write first: a table with a primary key, the rows of the batch in the order in which they
 come, one transaction, synced. In SQLite that is `executemany`, in PostgreSQL psycopg's COPY into a temporary table and
-one INSERT … ON CONFLICT. It keeps no position, no ledger and no changelog, and takes Python values that are ready for
-the client; ours takes Arrow. Run it with `.venv/bin/python -m bench.store`; it prints Markdown.
+one INSERT … ON CONFLICT, in Redis a pipeline of HSETs of JSON into one hash (with `appendfsync always`), in Delta
+`deltalake`'s merge. It keeps no position, no ledger and no changelog, and takes values that are ready for the client:
+Python's, JSON, or for Delta Arrow; ours takes Arrow. Run it with `.venv/bin/python -m bench.store`; it prints Markdown.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import statistics
 import sys
@@ -20,16 +22,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psycopg
 import pyarrow as pa
+import redis
+from deltalake import DeltaTable, Schema
 
+from headwater.log import open_storage
 from headwater.model import INSTANT, Column, Emit
 from headwater.store import Batch, Position, Store, Target
+from headwater.store.delta import DeltaStore
 from headwater.store.postgres import PostgresStore
+from headwater.store.redis import RedisStore
 from headwater.store.sqlite import SqliteStore
 from tests.servers.postgres import start_postgres
+from tests.servers.redis import start_redis
 from tools import servers
 
 ROWS = 100_000
@@ -68,7 +77,9 @@ def batch_of(number: int) -> Batch:
     return Batch(rows, NO_DELETES, Position(number, (("transactions", number),), start), {"rows_in": ROWS})
 
 
-Upsert = Callable[[list[tuple[object, ...]]], None]
+Ready = Callable[[Batch], Any]
+"""Makes of a batch what the client takes, before the clock starts."""
+Upsert = Callable[[Any], None]
 
 
 def plain_sqlite(path: Path, key: tuple[str, ...]) -> Upsert:
@@ -112,6 +123,37 @@ def plain_postgres(url: str, key: tuple[str, ...]) -> Upsert:
     return upsert
 
 
+def plain_redis(url: str, key: tuple[str, ...]) -> Upsert:
+    """Rows as JSON in one hash, by their key, in as few round trips as are good."""
+    client, name = redis.Redis.from_url(url), f"plain-{key[0]}"
+
+    def upsert(rows: dict[str, str]) -> None:
+        pairs = list(rows.items())
+        with client.pipeline(transaction=True) as pipeline:
+            for at in range(0, len(pairs), 2_000):
+                pipeline.hset(name, mapping=dict(pairs[at : at + 2_000]))
+            pipeline.execute()
+
+    return upsert
+
+
+def plain_delta(path: Path, key: tuple[str, ...]) -> Upsert:
+    """A merge by key."""
+    same = " AND ".join(f"old.{name} = new.{name}" for name in key)
+    DeltaTable.create(path, schema=Schema.from_arrow(TARGET.schema))
+
+    def upsert(rows: pa.Table) -> None:
+        merge = DeltaTable(path).merge(rows, same, source_alias="new", target_alias="old")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+
+    return upsert
+
+
+def ready_json(batch: Batch) -> dict[str, str]:
+    rows = [dict(zip(TARGET.schema.names, map(str, row), strict=True)) for row in ready_rows(batch)]
+    return {f"{row['card_id']} {row['window_start']}": json.dumps(row) for row in rows}
+
+
 def ready_rows(batch: Batch) -> list[tuple[object, ...]]:
     columns = [column.to_pylist() for column in batch.upserts.columns]
     texts = [[str(value) for value in column] for column in columns[1:3]]
@@ -125,22 +167,24 @@ def timed(action: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - began, time.process_time() - worked
 
 
-def measure(name: str, store: Store, upsert: Upsert, target: Target, batches: list[Batch]) -> None:
+def measure(
+    name: str, store: Store, upsert: Upsert, target: Target, batches: list[Batch], ready: Ready = ready_rows
+) -> None:
     """Print a line for a key; ours and the peer take turns, so that noise hits both."""
     epoch, ours, peer = store.open(target, "plan"), [], []
     for batch in batches:
-        rows = ready_rows(batch)
+        rows = ready(batch)
         ours.append(timed(lambda batch=batch: store.apply(target, epoch, batch)))
         peer.append(timed(lambda rows=rows: upsert(rows)))
-    read, _ = timed(lambda: store.read(target.view, 1))
-    held = store.query(f"SELECT count(*) AS held FROM {target.view}__v1")["held"][0].as_py()
+    held = [0]
+    read, _ = timed(lambda: held.append(store.read(target.view, 1).num_rows))
     store.close()
     clock, worked = (statistics.median(times) for times in zip(*ours, strict=True))
     plain_clock, _ = (statistics.median(times) for times in zip(*peer, strict=True))
     print(
         f"| {name} | {', '.join(target.key)} "
         f"| {ROWS / clock:,.0f} ({ROWS / worked:,.0f} a second of our processor time) "
-        f"| {ROWS / plain_clock:,.0f} | {plain_clock / clock:.2f}× | {held / read:,.0f} |"
+        f"| {ROWS / plain_clock:,.0f} | {plain_clock / clock:.2f}× | {held[-1] / read:,.0f} |"
     )
 
 
@@ -151,6 +195,26 @@ def main() -> None:
         for target in (TARGET, BY_CARD):
             store = SqliteStore(Path(home) / f"{target.view}.db")
             measure("SQLite", store, plain_sqlite(Path(home) / f"plain-{target.view}.db", target.key), target, batches)
+        for target in (TARGET, BY_CARD):
+            lake = DeltaStore("lake", lambda path: open_storage(f"{home}/lake/{path}"))
+            upsert = plain_delta(Path(home) / f"plain-{target.view}", target.key)
+            measure("Delta", lake, upsert, target, batches, lambda batch: batch.upserts)
+    in_postgres(batches)
+    in_redis(batches)
+
+
+def in_redis(batches: list[Batch]) -> None:
+    program = servers.find("redis")
+    if program is None:
+        print("Redis is not present: run `make servers`")
+        return
+    with start_redis(program, "--appendonly", "yes", "--appendfsync", "always") as server:
+        for target in (TARGET, BY_CARD):
+            upsert = plain_redis(server.url, target.key)
+            measure("Redis", RedisStore(server.url), upsert, target, batches, ready_json)
+
+
+def in_postgres(batches: list[Batch]) -> None:
     program = servers.find("postgres")
     if program is None:
         print("PostgreSQL is not present: run `make servers`")

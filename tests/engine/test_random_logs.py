@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater import model, sql
+from headwater.engine import small
 from headwater.plan import check
 from headwater.plan.execution import executions
 from headwater.testing import COMMIT, Crash, Now, Tick, scenario
@@ -164,14 +166,16 @@ def cases(draw: st.DrawFn) -> dict[str, str]:
     cases=cases(),
     grace=st.sampled_from([0, 0, 2, 7]),
     lives=lives(),
+    few=st.sampled_from([2, small.FEW]),
 )
 def test_any_batching_and_any_crash_give_the_rows_of_batch(
-    spark: object, cases: dict[str, str], grace: int, lives: list[Life]
+    spark: object, cases: dict[str, str], grace: int, lives: list[Life], few: int
 ) -> None:
+    """With a `few` of two rows, settled views read files or the rows of their keys; else their steps are small."""
     assert spark
     read = {READS[name] for name in cases if name in READS} - cases.keys()
     views = [declared(name, grace, how) for name, how in cases.items()] + [declared(name, grace) for name in read]
-    with scenario(STREAMS + "".join(views)) as found:
+    with patch.object(small, "FEW", few), scenario(STREAMS + "".join(views)) as found:
         for life in lives:
             found.feed(life.script)
             if life.crash is not None:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli import app
-from headwater.errors import HeadwaterError, TargetDenied
+from headwater.errors import HeadwaterError, TargetDenied, TargetUnavailable
 from headwater.operate.outlet import sending
 from headwater.outlets import Place
 from tests.outlets.hook import Hook, hooked
@@ -59,6 +59,17 @@ def test_what_may_succeed_later_is_tried_again_without_end(shop: Shop, hook: Hoo
     with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append):
         until(lambda: len(hook.requests) == 9 and project.status().outlets[0].sent.place == Place(1, 0))
     assert failures == []
+
+
+def test_patience_ends_where_the_settings_say_so(shop: Shop, hook: Hook) -> None:
+    settings = (shop.folder / "headwater.toml").read_text()
+    (shop.folder / "headwater.toml").write_text(f'{settings}give_up_after = "100 ms"\n')
+    failures: list[HeadwaterError] = []
+    hook.answers = [0] * 1000
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append):
+        until(lambda: bool(failures))
+    assert [type(found) for found in failures] == [TargetUnavailable]
 
 
 def test_an_outlet_that_fails_for_good_stops_alone(shop: Shop, hook: Hook) -> None:

@@ -188,6 +188,7 @@ def live(url, statements):
     psycopg.Copy.write = counted(psycopg.Copy.write)
     psycopg.Copy.finish = counted(psycopg.Copy.finish)
     os.fsync, os.link, os.unlink = counted(os.fsync), counted(os.link), counted(os.unlink)
+    headwater.store.redis.DIRECT = 0  # what is handed to the script at once has no steps between
     connection = redis.connection.AbstractConnection
     connection.send_packed_command = counted(connection.send_packed_command)
     connection.read_response = counted(connection.read_response)

@@ -41,10 +41,11 @@ def json_lines_of(table: pa.Table) -> bytes:
 def _members(name: str, column: pa.ChunkedArray) -> pa.Array:
     """`,"name":value` for each row, nothing where the value is NULL."""
     prefix = pa.scalar(f",{json.dumps(name, ensure_ascii=False)}:")
-    return pc.binary_join_element_wise(prefix, _values(column.combine_chunks()), "").fill_null("")
+    return pc.binary_join_element_wise(prefix, texts_of(column.combine_chunks()), "").fill_null("")
 
 
-def _values(column: pa.Array) -> pa.Array:
+def texts_of(column: pa.Array) -> pa.Array:
+    """Each value as JSON text, NULL where it is NULL."""
     kind = column.type
     if pa.types.is_string(kind):
         return _strings(column)

@@ -13,8 +13,8 @@ Envelope = Literal["change", "row", "upsert", "debezium"]
 gone; or what Debezium would send."""
 Accumulation = Literal["accumulate", "discard"]
 """What is sent of a total that changes: the new total, or the difference from what was sent before."""
-TargetKind = Literal["kafka", "delta", "webhook"]
-"""What kinds of places an outlet can send to."""
+TargetKind = Literal["kafka", "delta", "webhook", "foreign"]
+"""What kinds of places an outlet can send to; a foreign one comes from a package of somebody else."""
 SCHEMES: dict[str, TargetKind] = {"kafka": "kafka", "delta": "delta", "https": "webhook", "http": "webhook"}
 """The kind of a target, by the scheme of its URL."""
 
@@ -49,9 +49,14 @@ class Outlet:
     view_origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
+    def scheme(self) -> str:
+        """The scheme of its target's URL."""
+        return self.to.partition("://")[0].lower()
+
+    @property
     def kind(self) -> TargetKind:
         """The kind of place that it sends to."""
-        return SCHEMES[self.to.partition("://")[0].lower()]
+        return SCHEMES.get(self.scheme, "foreign")
 
     @property
     def place(self) -> str:

@@ -2,13 +2,15 @@
 
 A run opens its target, which says how far it was sent to, and delivers what comes behind that. A failure where another
 attempt can help is met with patience: the target is closed, and opened again after a while, and again says how far it
-was sent to. A run that follows is patient without end. Any other failure stops the outlet, and the others go on.
+was sent to. A run that follows is patient without end, or for as long as its patience states. Any other failure stops
+the outlet, and the others go on.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -112,6 +114,7 @@ class OutletRun:
     def __post_init__(self) -> None:
         known = self.notes.read(self.planned)
         self.sent = replace(known, state="sending", note=None, error=None)
+        self._was_well_at = time.monotonic()
 
     def drain(self) -> Sent:
         """Send what there is, up to where the view is now."""
@@ -126,7 +129,8 @@ class OutletRun:
             try:
                 self._patiently(self._deliver_on)
             except HeadwaterError as failure:
-                if not failure.transient:
+                failed_for, most = timedelta(seconds=time.monotonic() - self._was_well_at), self.patience.give_up_after
+                if not failure.transient or (most is not None and failed_for >= most):
                     raise
                 self._rest(failure, self.patience.longest_backoff)
 
@@ -190,10 +194,11 @@ class OutletRun:
                 buried += len(refused)
 
             target.deliver(delivery, bury)
-            place = delivery.place
+            place, self._was_well_at = delivery.place, time.monotonic()
             self._count(delivery, buried)
             if self.halt.is_wanted:
                 return place
+        self._was_well_at = time.monotonic()
         if newest != self.sent.seen:
             self._tell(replace(self.sent, seen=newest))
         return place

@@ -21,6 +21,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, SchemaMismatchEr
 from headwater.errors import Fenced, HeadwaterError, TargetDenied, TargetUnavailable
 from headwater.model import INSTANT, Envelope, schema_of
 from headwater.outlets.protocol import Bury, Delivery, Place
+from headwater.outlets.rows import latest
 from headwater.outlets.withdrawn import withdrawn
 from headwater.plan import PlannedOutlet
 from headwater.store.refusals import this_process
@@ -116,11 +117,8 @@ class DeltaTarget:
         )
 
     def _merge(self, rows: pa.Table, place: Place) -> None:
-        nullable = {column.name for column in self._planned.view.columns if column.nullable}
-        met = " AND ".join(
-            f"(t.`{name}` {'IS NOT DISTINCT FROM' if name in nullable else '='} s.`{name}`)"
-            for name in self._planned.key
-        )
+        # the same comparison for every column, or two NULLs are not found by hash but row by row
+        met = " AND ".join(f"(t.`{name}` IS NOT DISTINCT FROM s.`{name}`)" for name in self._planned.key)
         updates = {f"t.`{name}`": f"s.`{name}`" for name in rows.column_names if name != _OPERATION}
         merger = self._table.merge(
             rows,
@@ -247,12 +245,9 @@ def _added(delivery: Delivery) -> pa.Table:
 def _upserts(delivery: Delivery) -> pa.Table:
     """The rows as they are or, where one is gone, what its key was; and what was done to each."""
     table = delivery.changes
-    after = table.schema.field("after").type
-    deleted = pc.equal(table["op"], "delete")
-    # what is gone may be from a version with other columns
-    gone = [{field.name: (row or {}).get(field.name) for field in after} for row in table["before"].to_pylist()]
-    rows = pc.if_else(deleted, pa.array(gone, _loose(after)), table["after"].combine_chunks().cast(_loose(after)))
-    return _rows(rows).append_column(_OPERATION, table["op"])
+    fields = list(_nullable(pa.schema(list(table.schema.field("after").type))))
+    rows = pa.table({field.name: latest(table, field) for field in fields})
+    return rows.append_column(_OPERATION, table["op"])
 
 
 def _rows(structs: pa.ChunkedArray | pa.Array) -> pa.Table:

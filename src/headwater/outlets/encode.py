@@ -1,4 +1,4 @@
-"""How messages are written: an encoder turns the key and the value of a change into bytes.
+"""How messages are written: an encoder turns the rows of a struct array into bytes, whole columns at a time.
 
 JSON is the format that there is. Instants are in ISO 8601, exact decimals are numbers with all their digits, bytes are
 base64, and what isn't a number (NaN, Infinity) is its name.
@@ -6,25 +6,26 @@ base64, and what isn't a number (NaN, Infinity) is its name.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from headwater.intake.encode import spell
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.intake.encode import spell, texts_of
 from headwater.model import Outlet
 
 
 class Encoder(Protocol):
-    """Writes messages in one format. Called once for each change; what it gives depends on its arguments alone."""
+    """Writes messages in one format. What it gives depends on its arguments alone: equal rows are equal bytes."""
 
     content_type: str
     """What HTTP calls the format."""
 
-    def key(self, columns: Mapping[str, Any]) -> bytes:
-        """The key of a message: the key columns of a row. Equal columns give equal bytes."""
-
-    def value(self, value: Mapping[str, Any]) -> bytes:
-        """The value of a message: a row, or an envelope with rows in it."""
+    def encode(self, rows: pa.StructArray) -> list[bytes | None]:
+        """Each row as one message; None where there is no row. Called for the keys and the values of a delivery."""
 
     def together(self, values: Sequence[bytes]) -> bytes:
         """Several values as one text."""
@@ -33,23 +34,16 @@ class Encoder(Protocol):
 class JsonEncoder:
     """Writes JSON objects.
 
-    >>> from decimal import Decimal
-    >>> JsonEncoder().value({"spent": Decimal("9.50"), "ratio": float("nan")})
-    b'{"spent":9.50,"ratio":"NaN"}'
+    >>> JsonEncoder().encode(pa.array([{"card": "a", "ratio": float("nan")}, None]))
+    [b'{"card":"a","ratio":"NaN"}', None]
     """
 
     content_type = "application/json"
 
-    def key(self, columns: Mapping[str, Any]) -> bytes:
-        """The columns by name."""
-        return self.value(columns)
-
-    def value(self, value: Mapping[str, Any]) -> bytes:
-        """The members in their order."""
-        text = spell(value)
-        if "NaN" in text or "Infinity" in text:
-            text = spell(_finite(value))
-        return text.encode("utf-8", "surrogatepass")
+    def encode(self, rows: pa.StructArray) -> list[bytes | None]:
+        """The columns by name, in their order."""
+        texts: list[bytes | None] = _texts(rows).cast(pa.large_binary()).to_pylist()
+        return texts
 
     def together(self, values: Sequence[bytes]) -> bytes:
         """An array of them."""
@@ -59,6 +53,46 @@ class JsonEncoder:
 def encoder_of(outlet: Outlet) -> Encoder:
     """The encoder of the format that an outlet declares."""
     return {"json": JsonEncoder}[outlet.format]()
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Each value as JSON, NULL where there is none."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _texts(values.dictionary).take(values.indices)
+    if pa.types.is_struct(kind):
+        return _objects(values)
+    if pa.types.is_timestamp(kind):
+        return pc.replace_substring(texts_of(values).cast(pa.large_string()), " ", "T", max_replacements=1)
+    if pa.types.is_nested(kind) or (pa.types.is_floating(kind) and not pc.all(pc.is_finite(values)).as_py()):
+        found = (None if value is None else _spelled(value) for value in values.to_pylist(maps_as_pydicts="strict"))
+        return pa.array(found, pa.large_string())
+    return texts_of(values).cast(pa.large_string())
+
+
+def _objects(rows: pa.StructArray) -> pa.Array:
+    names = [json.dumps(field.name, ensure_ascii=False) for field in rows.type]
+    members = [
+        pc.binary_join_element_wise(_text(f"{name}:"), _texts(_field(rows, index)).fill_null("null"), _text(""))
+        for index, name in enumerate(names)
+    ]
+    inner = pc.binary_join_element_wise(*members, _text(",")) if members else pa.array([""] * len(rows))
+    whole = pc.binary_join_element_wise(_text("{"), inner, _text("}"), _text(""))
+    return pc.if_else(pc.is_valid(rows), whole, pa.scalar(None, pa.large_string()))
+
+
+def _field(rows: pa.StructArray, index: int) -> pa.Array:
+    """A column of rows; that of a row that isn't there is never looked at."""
+    return pc.struct_field(rows, [index]) if not pa.types.is_dictionary(rows.type[index].type) else rows.field(index)
+
+
+def _text(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _spelled(value: Any) -> str:
+    text = spell(value)
+    return spell(_finite(value)) if "NaN" in text or "Infinity" in text else text
 
 
 def _finite(value: Any) -> Any:

@@ -11,16 +11,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from headwater.model import Envelope
 from headwater.outlets.encode import Encoder
 from headwater.outlets.protocol import Delivery
+from headwater.outlets.rows import latest, side
 from headwater.plan import PlannedOutlet
 
-_OPERATIONS = {"insert": "c", "update": "u", "delete": "d"}
-Row = Mapping[str, Any]
+_OPERATIONS = pa.array(["c", "u", "d"]), pa.array(["insert", "update", "delete"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Message:
     """A change as a target takes it. A value that is None says that the key is gone: a tombstone."""
 
@@ -30,6 +34,26 @@ class Message:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Told:
+    """The changes of a delivery, and what is known of all of them."""
+
+    project: str
+    view: str
+    changes: pa.Table
+    ids: list[str]
+    version: int
+
+    def same(self, name: str) -> pa.Array:
+        """A column that has one value: that of the batch."""
+        return self.constant(self.changes[name].combine_chunks().slice(0, 1))
+
+    def constant(self, value: Any) -> pa.Array:
+        """One value, as often as there are changes."""
+        known = value if isinstance(value, pa.Array) else pa.array([value])
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(self.ids), np.int32)), known)
+
+
 class Messages:
     """Writes the messages of an outlet of a project."""
 
@@ -37,60 +61,97 @@ class Messages:
         self._project = project
         self._planned = planned
         self._encoder = encoder
-        self._wrap = _ENVELOPES[planned.outlet.envelope]
+        self._envelope = planned.outlet.envelope
         self.content_type = encoder.content_type
         self.together = encoder.together
 
     def of(self, delivery: Delivery) -> Iterator[Message]:
         """The messages of a delivery, in the order of its changes."""
-        for index, change in enumerate(delivery.changes.to_pylist(maps_as_pydicts="strict")):
-            if self._planned.outlet.envelope == "row" and change["op"] == "delete":
-                continue  # `withdrawn` tells of it
-            told = change | {"id": delivery.change_id(index), "version": delivery.place.version}
-            yield from self._messages(told)
+        changes, ids = delivery.changes, [delivery.change_id(index) for index in range(delivery.changes.num_rows)]
+        if self._envelope == "row":  # `withdrawn` tells of those that are gone
+            stays = pc.not_equal(changes["op"], "delete")
+            changes, ids = changes.filter(stays), pa.array(ids, pa.string()).filter(stays.combine_chunks()).to_pylist()
+        if not ids:
+            return
+        told = _Told(self._project, self._planned.view.name, changes, ids, delivery.place.version)
+        values, keys = self._encoder.encode(_ENVELOPES[self._envelope](told)), self._keys(told)
+        operations = changes["op"].to_pylist()
+        trace = _hash(f"{self._name}/{ids[0].rpartition('.')[0]}", 16)
+        for change_id, operation, key, value in zip(ids, operations, keys, values, strict=True):
+            name = f"{self._name}/{change_id}"
+            headers = {
+                "headwater-id": name,
+                "headwater-op": operation,
+                "traceparent": f"00-{trace}-{_hash(name, 8)}-01",
+            }
+            yield Message(change_id, key, value, headers)
+            if self._envelope == "debezium" and operation == "delete" and key is not None:
+                # as Debezium does, so that a compacted topic forgets the key
+                yield Message(change_id, key, None, headers)
 
-    def _messages(self, change: Row) -> Iterator[Message]:
-        key, headers = self._key(change), self._headers(change)
-        wrapped = self._wrap(self._project, self._planned.view.name, change)
-        value = None if wrapped is None else self._encoder.value(wrapped)
-        yield Message(change["id"], key, value, headers)
-        if self._planned.outlet.envelope == "debezium" and change["op"] == "delete" and key is not None:
-            # as Debezium does, so that a compacted topic forgets the key
-            yield Message(change["id"], key, None, headers)
+    @property
+    def _name(self) -> str:
+        return f"{self._project}/{self._planned.view.name}"
 
-    def _key(self, change: Row) -> bytes | None:
-        row = change["before"] if change["after"] is None else change["after"]
-        columns = {name: row.get(name) for name in self._planned.key}
-        return self._encoder.key(columns) if columns else None
-
-    def _headers(self, change: Row) -> dict[str, str]:
-        name = f"{self._project}/{self._planned.view.name}/{change['id']}"
-        batch = name.rpartition(".")[0]
-        trace, span = hashlib.sha256(batch.encode()).hexdigest()[:32], hashlib.sha256(name.encode()).hexdigest()[:16]
-        return {"headwater-id": name, "headwater-op": change["op"], "traceparent": f"00-{trace}-{span}-01"}
-
-
-def _change(_: str, view: str, change: Row) -> dict[str, Any]:
-    first = {"id": change["id"], "op": change["op"], "before": change["before"], "after": change["after"]}
-    names = ("timing", "version", "batch", "commit", "at", "watermark")
-    return first | {"view": view} | {name: change[name] for name in names}
-
-
-def _debezium(project: str, view: str, change: Row) -> dict[str, Any]:
-    at = int(change["at"].timestamp() * 1000)
-    source = {"connector": "headwater", "name": project, "table": view, "ts_ms": at, "version": change["version"]}
-    source |= {"batch": change["batch"], "commit": change["commit"], "id": change["id"], "timing": change["timing"]}
-    sides = {"before": change["before"], "after": change["after"]}
-    return sides | {"op": _OPERATIONS[change["op"]], "ts_ms": at, "source": source}
+    def _keys(self, told: _Told) -> list[bytes | None]:
+        names = self._planned.key
+        if not names:
+            return [None] * len(told.ids)
+        rows = {found.name: found for found in told.changes.schema.field("after").type}
+        columns = [latest(told.changes, rows[name]) for name in names]
+        return self._encoder.encode(pa.StructArray.from_arrays(columns, names=list(names)))
 
 
-def _after(_: str, __: str, change: Row) -> Any:
-    return change["after"]
+def _change(told: _Told) -> pa.StructArray:
+    changes = told.changes
+    columns = {
+        "id": pa.array(told.ids, pa.string()),
+        "op": changes["op"].combine_chunks(),
+        "before": side(changes, "before"),
+        "after": side(changes, "after"),
+        "view": told.constant(told.view),
+        "timing": changes["timing"].combine_chunks(),
+        "version": told.constant(told.version),
+    } | {name: told.same(name) for name in ("batch", "commit", "at", "watermark")}
+    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
 
 
-_ENVELOPES: dict[Envelope, Callable[[str, str, Row], dict[str, Any] | None]] = {
+def _debezium(told: _Told) -> pa.StructArray:
+    changes = told.changes
+    at = told.constant(int(changes["at"][0].as_py().timestamp() * 1000))
+    source = {
+        "connector": told.constant("headwater"),
+        "name": told.constant(told.project),
+        "table": told.constant(told.view),
+        "ts_ms": at,
+        "version": told.constant(told.version),
+        "batch": told.same("batch"),
+        "commit": told.same("commit"),
+        "id": pa.array(told.ids, pa.string()),
+        "timing": changes["timing"].combine_chunks(),
+    }
+    letters, words = _OPERATIONS
+    columns = {
+        "before": side(changes, "before"),
+        "after": side(changes, "after"),
+        "op": letters.take(pc.index_in(changes["op"].combine_chunks(), words)),
+        "ts_ms": at,
+        "source": pa.StructArray.from_arrays(list(source.values()), names=list(source)),
+    }
+    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _row(told: _Told) -> pa.StructArray:
+    return side(told.changes, "after")
+
+
+_ENVELOPES: dict[Envelope, Callable[[_Told], pa.StructArray]] = {
     "change": _change,
-    "row": _after,
-    "upsert": _after,
+    "row": _row,
+    "upsert": _row,
     "debezium": _debezium,
 }
+
+
+def _hash(text: str, size: int) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()

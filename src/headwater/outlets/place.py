@@ -1,4 +1,8 @@
-"""From the URL of an outlet's target to the target."""
+"""From the URL of an outlet's target to the target.
+
+Kinds of targets that aren't ours come from installed packages, by an entry point of the group `headwater.outlets` whose
+name is the scheme of their URLs: a function that takes what `open_target` takes.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 
-from headwater.errors import SettingsRefused
+from headwater.errors import HeadwaterError, SettingsRefused
 from headwater.log import Storage
 from headwater.model import TargetKind
 from headwater.outlets.encode import encoder_of
@@ -16,6 +21,7 @@ from headwater.outlets.holding import Holding
 from headwater.outlets.message import Messages
 from headwater.outlets.protocol import Pause, Target
 from headwater.plan import PlannedOutlet
+from headwater.sql.outlets import GROUP
 
 OpenTarget = Callable[[PlannedOutlet, "Surroundings"], Target]
 """How a project comes to its targets: `open_target`, or something that does more."""
@@ -85,6 +91,24 @@ def _kafka(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
     return KafkaTarget(surroundings.project, planned, messages, options)
 
 
+def _foreign(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
+    scheme = planned.outlet.scheme
+    point = next((found for found in entry_points(group=GROUP) if found.name == scheme), None)
+    if point is None:
+        raise SettingsRefused(f'outlet "{planned.name}" needs a package for {scheme}: URLs', outlet=planned.name)
+    try:
+        opened: Target = point.load()(planned, surroundings)
+    except HeadwaterError:
+        raise
+    except Exception as cause:
+        raise SettingsRefused(
+            f'the target of outlet "{planned.name}" can\'t be opened',
+            detail=f"{point.value}, which is installed for {scheme}: URLs, raised {type(cause).__name__}: {cause}.",
+            outlet=planned.name,
+        ) from cause
+    return opened
+
+
 @contextmanager
 def _installed(planned: PlannedOutlet, extra: str) -> Iterator[None]:
     """Say which extra is missing where an import fails."""
@@ -99,4 +123,9 @@ def _installed(planned: PlannedOutlet, extra: str) -> Iterator[None]:
         ) from cause
 
 
-_KINDS: Mapping[TargetKind, OpenTarget] = {"kafka": _kafka, "delta": _delta, "webhook": _webhook}
+_KINDS: Mapping[TargetKind, OpenTarget] = {
+    "kafka": _kafka,
+    "delta": _delta,
+    "webhook": _webhook,
+    "foreign": _foreign,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
 from headwater import model
@@ -13,6 +14,8 @@ from headwater.sql.parser import first_offset
 from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
 
+GROUP = "headwater.outlets"
+"""The entry points of packages that bring targets along; the name of one is the scheme of its URLs."""
 _KAFKA_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _HINT = "Write TO 'kafka://topic', 'delta://path' or 'https://host/hook'."
 _OPTIONS: dict[model.TargetKind, frozenset[str]] = {
@@ -21,12 +24,14 @@ _OPTIONS: dict[model.TargetKind, frozenset[str]] = {
     "webhook": frozenset(
         {"envelope", "format", "accumulation", "start", "per_request", "attempts", "timeout", "headers"}
     ),
+    "foreign": frozenset({"envelope", "format", "accumulation", "start", "key"}),
 }
 """The options that an outlet to each kind of target takes."""
 _ENVELOPES: dict[model.TargetKind, frozenset[model.Envelope]] = {
     "kafka": frozenset({"change", "row", "upsert", "debezium"}),
     "delta": frozenset({"change", "row", "upsert"}),
     "webhook": frozenset({"change", "row", "debezium"}),
+    "foreign": frozenset({"change", "row", "upsert", "debezium"}),
 }
 """The envelopes that can be sent to each kind of target."""
 
@@ -38,7 +43,7 @@ def read_outlet(reading: Reading, tree: CreateOutlet) -> model.Outlet | None:
         reading.find(refusal)
     if not _is_target(reading, tree):
         return None
-    kind = model.SCHEMES[tree.expression.name.partition("://")[0].lower()]
+    kind = model.SCHEMES.get(tree.expression.name.partition("://")[0].lower(), "foreign")
     for option in tree.args.get("options") or ():
         _check_option(reading, kind, option)
     return model.Outlet(
@@ -52,12 +57,18 @@ def read_outlet(reading: Reading, tree: CreateOutlet) -> model.Outlet | None:
     )
 
 
+def foreign_schemes() -> list[str]:
+    """The schemes of targets that installed packages bring along."""
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
 def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
     """Whether an outlet can send there; finds why not."""
     target = tree.expression
     scheme, separator, place = target.name.partition("://")
-    if not separator or scheme.lower() not in model.SCHEMES:
-        near = did_you_mean(scheme, model.SCHEMES) if separator else None
+    known = list(model.SCHEMES) if scheme.lower() in model.SCHEMES else [*model.SCHEMES, *foreign_schemes()]
+    if not separator or scheme.lower() not in known:
+        near = did_you_mean(scheme, known) if separator else None
         summary = f'{reading.title} sends to "{target.name}", which is no target'
         detail = f"Its scheme is {scheme}." if separator else "It has no scheme."
         reading.refuse(OutletRefused, target, summary, detail=detail, hint=f"{near} {_HINT}" if near else _HINT)

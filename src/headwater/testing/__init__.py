@@ -11,6 +11,7 @@ with ht.scenario(SQL) as shop:
 
 from headwater.testing.compare import Difference, compare
 from headwater.testing.conformance import SqlStoreConformance, StoreConformance, Wall
+from headwater.testing.conformance.target import TargetConformance, planned_outlet
 from headwater.testing.crash import Crash
 from headwater.testing.execution import EXECUTIONS, Execution, executions
 from headwater.testing.history import Anomaly, History, Read, Write, check_history
@@ -19,6 +20,6 @@ from headwater.testing.script import COMMIT, CRASH, Now, Tick, read_script
 
 __all__ = [
     "COMMIT", "CRASH", "EXECUTIONS", "Anomaly", "Crash", "Difference", "Execution", "History", "Now", "Read",
-    "Scenario", "SqlStoreConformance", "StoreConformance", "Tick", "Wall", "Write", "check_history", "compare",
-    "executions", "read_script", "scenario",
+    "Scenario", "SqlStoreConformance", "StoreConformance", "TargetConformance", "Tick", "Wall", "Write",
+    "check_history", "compare", "executions", "planned_outlet", "read_script", "scenario",
 ]  # fmt: skip

@@ -49,11 +49,11 @@ def test_a_change_has_all_that_is_known_of_it(shop: Callable[..., Shop], topic: 
     spend.write(1, [row("a", "2.00")], watermark=NOON + timedelta(minutes=1))
     assert send(spend) == [None]
     first, second = topic.messages()
-    end = "2026-01-01T12:01:00+00:00"
+    end = "2026-01-01T12:01:00.000000Z"
     assert json.loads(first.value()) | {"at": ""} == {
         "id": "1.0.0", "op": "insert", "before": None, "after": {"card": "a", "window_end": end, "spent": 1.5},
         "view": "spend", "timing": "early", "version": 1, "batch": 0, "commit": {"payments": 1}, "at": "",
-        "watermark": "2026-01-01T12:00:00+00:00",
+        "watermark": "2026-01-01T12:00:00.000000Z",
     }  # fmt: skip
     assert b'"spent":2.00}' in second.value()
     assert json.loads(second.value())["timing"] == "on time"

@@ -170,7 +170,8 @@ def test_every_value_of_every_type_comes_back_to_the_bit(
         assert identical(changed[0][place], column)
 
 
-def test_a_large_batch_is_seen_whole_or_not_at_all(open_redis: Open) -> None:
+def test_a_large_batch_is_seen_whole_or_not_at_all(open_redis: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.store.redis.DIRECT", 2)
     store, reader = open_redis(), open_redis()
     epoch, cards = store.open(SPEND, "plan"), [f"card-{place}" for place in range(12_000)]
     store.apply(SPEND, epoch, batch(0, [(card, 1, 0) for card in cards]))
@@ -233,7 +234,7 @@ def test_without_memory_nothing_of_a_batch_is_written(redis_server: RedisServer)
 
 
 def test_a_cluster_keeps_a_view_in_one_place(redis_server: RedisServer) -> None:
-    with start_redis(program(), "--cluster-enabled", "yes") as server:
+    with start_redis(program(), "--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
         server.command("CLUSTER ADDSLOTSRANGE 0 16383")
         deadline = time.monotonic() + 20
         while "cluster_state:ok" not in server.command("CLUSTER INFO"):
@@ -318,3 +319,21 @@ def test_a_view_has_the_layout_that_it_states_and_expires_as_it_states(
     store.drop("plain", 1)
     left = [key for key in client.keys(f"{{{prefix}*") if ":v1:" in key]
     assert left == []
+
+
+def test_a_server_that_does_not_answer_is_given_up_and_found_again(redis_server: RedisServer) -> None:
+    port, brief = free_port(), timedelta(milliseconds=200)
+    address = f"redis://127.0.0.1:{port}/0"
+    with (
+        server_folder() as folder,
+        durable(folder, port) as process,
+        closing(RedisStore(address, timeout=brief)) as store,
+    ):
+        epoch = store.open(SPEND, "plan")
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreUnavailable, match="could not be written"):
+            store.apply(SPEND, epoch, batch(0, [("a", 1, 1)], rows_in=1))
+        process.send_signal(signal.SIGCONT)
+        store.apply(SPEND, epoch, batch(0, [("a", 1, 1)], rows_in=1))
+        assert (rows_of(store), store.ledger("spend", 1)) == ({("a", 1, "1.00")}, {"rows_in": 1})
+        assert len(list(store.changes("spend", 1))) == 1

@@ -1,8 +1,9 @@
 """Views in Redis: rows that are looked up by key in a fraction of a millisecond.
 
-The rows of a version are a hash of JSON, in one key; a *layout* shows them in another way beside. A batch is put on a
-stage, in as many commands as it takes, and one script then checks the epoch and the position and writes everything: a
-reader sees all of it or nothing. While the script runs nobody else is served: about a second for 100,000 rows.
+The rows of a version are a hash of JSON, in one key; a *layout* shows them in another way beside. A batch is handed to
+one script, which checks the epoch and the position and writes everything: a reader sees all of it or nothing. One of
+more than 100,000 rows is put on a stage first, in as many commands as it takes. While the script runs nobody else is
+served: about half a second for 100,000 rows.
 
 What a script has written is written to the append-only file at once. It survives the loss of power if the server has
 `appendonly yes` and `appendfsync always`; otherwise the last second may be lost, the position with it, and the view is
@@ -17,6 +18,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,8 +56,10 @@ from headwater.store.unfit import Unfit
 
 NO_TTL = timedelta(0)
 TIMEOUT = timedelta(seconds=60)
-STAGED_AT_ONCE = 2_000
-"""Rows in one command."""
+PARCEL = 1_000
+"""Rows that are one text."""
+DIRECT = 100
+"""Parcels that are handed to the script; a batch of more is put on a stage first."""
 STAGE_SECONDS = 3_600
 """How long a stage is kept that nobody came back to."""
 _logger = logging.getLogger("headwater.store")
@@ -176,7 +180,10 @@ class RedisStore:
     def _staged_and_applied(self, target: Target, epoch: int, batch: Batch, triples: list[Triple]) -> list[Any]:
         keys, position = Keys(self._prefix, target.view), batch.position
         ttl = self._ttl if target.serving.ttl is None else target.serving.ttl
-        stage = keys.of(target.version, f"stage:{epoch}")
+        texts = triples if self._layout_of(target).needs_more else [triple[:2] for triple in triples]
+        parts = (texts[at : at + PARCEL] for at in range(0, len(texts), PARCEL))
+        parcels = [scripts.SEPARATOR.join(chain.from_iterable(part)) for part in parts]
+        staged = len(parcels) > DIRECT
         arguments = (
             target.version,
             epoch,
@@ -188,18 +195,24 @@ class RedisStore:
             mode_of(target),
             self._layout_of(target).kind,
             int(ttl.total_seconds() * 1000),
-            3 * len(triples),
+            len(parcels) if staged else 0,
+            2 * len(batch.ledger),
             *(part for pair in batch.ledger.items() for part in pair),
+            *([] if staged else parcels),
         )
         with self._named("written"):
-            with self._client.pipeline(transaction=False) as pipeline:
-                pipeline.unlink(stage)
-                for at in range(0, len(triples), STAGED_AT_ONCE):
-                    pipeline.rpush(stage, *(part for triple in triples[at : at + STAGED_AT_ONCE] for part in triple))
-                pipeline.expire(stage, STAGE_SECONDS)
-                pipeline.execute()
+            if staged:
+                self._stage(keys.of(target.version, f"stage:{epoch}"), parcels)
             said: list[Any] = self._client.eval(scripts.APPLY, 1, keys.tag, *arguments)
         return said
+
+    def _stage(self, stage: str, parcels: list[str]) -> None:
+        with self._client.pipeline(transaction=False) as pipeline:
+            pipeline.unlink(stage)
+            for parcel in parcels:
+                pipeline.rpush(stage, parcel)
+            pipeline.expire(stage, STAGE_SECONDS)
+            pipeline.execute()
 
     def position(self, view: str, version: int) -> Position | None:
         """How far a version has come."""
@@ -303,7 +316,8 @@ class RedisStore:
                 case "none":
                     return
             last = int(said[1])
-            yield self._changed(self._target(view, version), last, json.loads(said[2]), said[3])
+            texts = scripts.SEPARATOR.join(said[3]).split(scripts.SEPARATOR)
+            yield self._changed(self._target(view, version), last, json.loads(said[2]), texts)
 
     def _target(self, view: str, version: int) -> Target:
         with self._named("read"):

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused
 from headwater.model import Column, Emit
-from headwater.store import nested
+from headwater.store import instants, nested
 from headwater.store.fit import fitted, whole, without_nulls
 from headwater.store.protocol import Batch, Target
 from headwater.store.refusals import only_added
@@ -29,6 +30,11 @@ class Layout:
     kind: str = "json"
     score: str = ""
     group: tuple[str, ...] = ()
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether it needs more than keys and rows."""
+        return self.kind in ("hash", "sorted set")
 
     def check(self, target: Target) -> None:
         """Refuse a target that this layout can't show."""
@@ -85,25 +91,46 @@ def keys_of(table: pa.Table, columns: Sequence[Column], count: int) -> list[str]
     """
     if not columns:
         return [""] * count
-    spelled = [_spelled(table, column) for column in columns]
-    return [f"[{','.join(values)}]" for values in zip(*spelled, strict=True)]
-
-
-def _spelled(table: pa.Table, column: Column) -> list[str]:
-    array = whole(table[column.name])
-    if pa.types.is_floating(column.type):  # 0.0 and −0.0 are one key
-        array = pa.compute.add(array, pa.scalar(0.0, column.type))
-    return ["null" if text is None else text for text in nested.encode(array, column.type)]
+    pieces: list[Any] = ["["]
+    for column in columns:
+        array = whole(table[column.name])
+        if pa.types.is_floating(column.type):  # 0.0 and −0.0 are one key
+            array = pc.add(array, pa.scalar(0.0, column.type))
+        pieces += [_json(array, column.type), ","]
+    return _joined(pieces[:-1], "]")
 
 
 def _rows(target: Target, table: pa.Table) -> list[str]:
-    kind = pa.struct(list(target.schema))
-    rows: list[str] = nested.encode(pa.StructArray.from_arrays(_arrays(table), fields=list(kind)), kind)
-    return rows
+    """Each row as a JSON object."""
+    pieces, before = list[Any](), "{"
+    for column in target.columns:
+        pieces += [f"{before}{json.dumps(column.name, ensure_ascii=False)}:"]
+        pieces += [_json(whole(table[column.name]), column.type)]
+        before = ","
+    return _joined(pieces, "}")
 
 
-def _arrays(table: pa.Table) -> list[pa.Array]:
-    return [whole(column) for column in table.columns]
+def _joined(pieces: list[Any], end: str) -> list[str]:
+    texts: list[str] = pc.binary_join_element_wise(*pieces, end, "").to_pylist()
+    return texts
+
+
+def _json(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Each value as JSON, as `nested` spells it; plain values without a look at each."""
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return array.cast(pa.string()).fill_null("null")
+    quoted = array if pa.types.is_string(kind) and not _has_escapes(array) else None
+    if pa.types.is_decimal(kind):
+        quoted = array.cast(pa.string())
+    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        quoted = pa.array(instants.encode(array), pa.string())
+    if quoted is not None:
+        return pc.binary_join_element_wise('"', quoted, '"', "").fill_null("null")
+    return pa.array(nested.encode(array, kind), pa.string()).fill_null("null")
+
+
+def _has_escapes(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, r'["\\\x00-\x1f]')).as_py())
 
 
 def read_rows(target: Target, rows: list[str | None]) -> pa.Array:

@@ -3,7 +3,12 @@
 A script checks first and writes then, because Redis does not undo what a script has written before it fails. All of
 them take the view's tag as their only key; every other key starts with it. They answer with a list whose first element
 says what became of it.
+
+Many texts travel and are kept as one, a *parcel*, with the character 31 between them, which JSON never has as it is: a
+command with a thousand arguments takes ten times as long as one with a thousand texts in a parcel.
 """
+
+SEPARATOR = "\x1f"
 
 OPEN = """
 local tag, version, description, holder, at = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -23,13 +28,11 @@ return {'opened', epoch}
 """
 """Take the next epoch of a version, and create it if it isn't there."""
 
-APPLY = """
+APPLY = r"""
 local tag, version, epoch, batch, commits, watermark = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local at, keep_after, mode, layout, ttl = ARGV[6], tonumber(ARGV[7]), ARGV[8], ARGV[9], tonumber(ARGV[10])
 local v = tag .. ':v' .. version
 local rows, state, stage, changes = v .. ':rows', v .. ':state', v .. ':stage:' .. epoch, v .. ':changes:' .. batch
-local STEP = 3000
-
 local newest_epoch = redis.call('HGET', tag .. ':epochs', version) or '0'
 if newest_epoch ~= epoch then
   redis.call('UNLINK', stage)
@@ -45,19 +48,35 @@ if newest and tonumber(newest) >= tonumber(batch) then
   return {'repeated'}
 end
 if tonumber(redis.call('HGET', state, 'rows') or '-1') ~= redis.call('HLEN', rows) then return {'altered'} end
-local size = redis.call('LLEN', stage)
-if size ~= tonumber(ARGV[11]) then return {'lost'} end
+local staged, counts = tonumber(ARGV[11]), tonumber(ARGV[12])
+if redis.call('LLEN', stage) ~= staged then return {'lost'} end
+local given = 12 + counts
+local width = (layout == 'hash' or layout == 'sorted set') and 3 or 2
+local parcels = staged > 0 and staged or #ARGV - given
+
+local function unpacked(place)
+  local part, keys = {}, {}
+  local parcel = staged > 0 and redis.call('LINDEX', stage, place - 1) or ARGV[given + place]
+  local size = 0
+  for text in string.gmatch(parcel .. '\31', '([^\31]*)\31') do
+    if size % width == 0 then keys[size / width + 1] = text end
+    size = size + 1
+    part[size] = text
+  end
+  return part, keys
+end
 
 if mode == 'final' then
   local seen = {}
-  for first = 0, size - 1, STEP do
-    local part = redis.call('LRANGE', stage, first, first + STEP - 1)
-    for i = 1, #part, 3 do
-      if seen[part[i]] or redis.call('HEXISTS', rows, part[i]) == 1 then
+  for place = 1, parcels do
+    local _, keys = unpacked(place)
+    local known = redis.call('HMGET', rows, unpack(keys))
+    for i, key in ipairs(keys) do
+      if seen[key] or known[i] then
         redis.call('UNLINK', stage)
-        return {'twice', part[i]}
+        return {'twice', key}
       end
-      seen[part[i]] = true
+      seen[key] = true
     end
   end
 end
@@ -85,40 +104,50 @@ end
 
 local changed, count = 0, redis.call('HLEN', rows)
 local sequence = tonumber(redis.call('HGET', state, 'sequence'))
+local logged, put, gone = {}, {}, {}
+local noted = 0
 local function log(op, key, before, after)
   changed = changed + 1
-  redis.call('RPUSH', changes, op, before or '', after or '')
+  logged[noted + 1], logged[noted + 2], logged[noted + 3] = op, before or '', after or ''
+  noted = noted + 3
   if layout == 'stream' then
     redis.call('XADD', v .. ':stream', '*', 'op', op, 'key', key, 'before', before or '', 'after', after or '',
       'batch', batch, 'commit', commits)
   end
 end
 
-for first = 0, size - 1, STEP do
-  local part = redis.call('LRANGE', stage, first, first + STEP - 1)
-  for i = 1, #part, 3 do
-    local key, row, extra = part[i], part[i + 1], part[i + 2]
+for place = 1, parcels do
+  local part, keys = unpacked(place)
+  local known = mode == 'changes' and redis.call('HMGET', rows, unpack(keys)) or {}
+  logged, put, gone, noted = {}, {}, {}, 0
+  local placed = 0
+  for i = 1, #part, width do
+    local key, row = part[i], part[i + 1]
     if mode == 'added' then
       sequence = sequence + 1
       key = string.format('%d', sequence)
     end
-    local before = redis.call('HGET', rows, key)
+    local before = known[(i - 1) / width + 1]
     if row == '' then
       if before then
-        redis.call('HDEL', rows, key)
+        gone[#gone + 1] = key
         count = count - 1
         log('delete', key, before, nil)
-        show(key, nil, extra)
+        if width == 3 then show(key, nil, part[i + 2]) end
       end
     elseif before ~= row then
-      redis.call('HSET', rows, key, row)
+      put[placed + 1], put[placed + 2] = key, row
+      placed = placed + 2
       if before then log('update', key, before, row) else
         count = count + 1
         log('insert', key, nil, row)
       end
-      show(key, row, extra)
+      if width == 3 then show(key, row, part[i + 2]) end
     end
   end
+  if #gone > 0 then redis.call('HDEL', rows, unpack(gone)) end
+  if #put > 0 then redis.call('HSET', rows, unpack(put)) end
+  if #logged > 0 then redis.call('RPUSH', changes, table.concat(logged, '\31')) end
 end
 
 local reached = newest and cjson.decode(redis.call('HGET', v .. ':batches', newest))[2] or ''
@@ -127,7 +156,7 @@ redis.call('HSET', state, 'newest', batch, 'rows', count, 'sequence', string.for
 redis.call('HSET', v .. ':batches', batch, cjson.encode({commits, watermark, at, changed, reached}))
 redis.call('ZADD', v .. ':log', batch, batch)
 if changed > 0 then redis.call('ZADD', v .. ':changed', batch, batch) end
-for i = 12, #ARGV, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
+for i = 13, given, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
 
 while true do
   local oldest = redis.call('ZRANGE', v .. ':log', 0, 0)[1]
@@ -145,7 +174,7 @@ if layout == 'stream' and keep_after > 0 then
 end
 return {'applied', changed}
 """
-"""Write a batch that was put on the stage: triples of key, row (nothing: a delete) and what the layout needs beside."""
+"""Write a batch, given or staged: parcels of keys, rows (nothing: a delete) and, for some layouts, what they need."""
 
 PROMOTE = """
 local tag, version = KEYS[1], ARGV[1]
