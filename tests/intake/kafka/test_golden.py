@@ -14,11 +14,16 @@ import pyarrow as pa
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.codec import codec_of
+from headwater.intake.kafka.protobuf import ProtobufCodec
 from headwater.intake.messages import Messages
 from headwater.intake.schema.proto_text import parse_proto
+from headwater.intake.schema.written import Written
 from headwater.model import Stream
 from headwater.sql import parse_declarations
 from tests.servers.registry import RegistryServer, start_registry
@@ -112,6 +117,59 @@ def test_a_poisoned_message_of_protobuf_costs_itself_only(registry: RegistryServ
         "schema 2 has no message type at [32]",
         "schema 2 has no message type at [1, 4]",
         "the message has no value",
+    ]
+
+
+NAMES = st.text(alphabet=st.characters(codec="utf-8"), max_size=5)
+PAYMENTS = st.fixed_dictionaries(
+    {
+        "id": NAMES,
+        "card": st.none() | NAMES,
+        "cents": st.integers(-(2**63), 2**63 - 1),
+        "token": st.binary(max_size=4),
+        "kind": st.sampled_from(["UNKNOWN", "BUY", "REFUND"]),
+        "tags": st.lists(NAMES, max_size=3),
+        "counts": st.dictionaries(NAMES, st.integers(-(2**63), 2**63 - 1), max_size=2),
+        "at": st.none() | st.datetimes(datetime(1, 1, 1), timezones=st.just(UTC)),
+        "note": st.none() | NAMES,
+        "till": st.none() | st.fixed_dictionaries({"name": NAMES, "number": st.integers(-(2**31), 2**31 - 1)}),
+    }
+)
+
+
+class Golden:
+    """A registry with the schemas of the golden messages."""
+
+    def schema(self, number: int, language: str) -> Written | None:
+        found = json.loads((GOLDEN / "protobuf.json").read_text())["schemas"][str(number)]
+        references = tuple((one["name"], Written(language, self._text(1))) for one in found["references"])
+        return Written(language, found["schema"], references)
+
+    def _text(self, number: int) -> str:
+        text: str = json.loads((GOLDEN / "protobuf.json").read_text())["schemas"][str(number)]["schema"]
+        return text
+
+
+CODEC = ProtobufCodec(Golden(), None)
+(TOPIC,) = parse_declarations(f"{PROTOBUF};", "payments.sql").declarations
+POOL = DescriptorPool()
+for described in FileDescriptorSet.FromString((GOLDEN / "protoc.binpb").read_bytes()).file:
+    POOL.Add(described)
+PAYMENT = GetMessageClass(POOL.FindMessageTypeByName("shop.Payment"))
+
+
+@given(st.lists(PAYMENTS, min_size=1, max_size=5))
+def test_what_is_written_in_protobuf_is_what_is_read(rows: list[dict[str, Any]]) -> None:
+    values = []
+    for row in rows:
+        fields = {name: value for name, value in row.items() if value is not None}
+        message = PAYMENT(**fields | ({"note": {"value": fields["note"]}} if "note" in fields else {}))
+        values.append(b"\0\0\0\0\2\0" + message.SerializeToString())
+    read = CODEC.read(Messages(pa.array(values, pa.binary()), range(len(values))))
+    decoded = Decoder(TOPIC).decode(read)  # type: ignore[arg-type]
+    assert decoded.dead.num_rows == 0
+    assert decoded.rows.select(list(rows[0])).to_pylist() == [
+        row | {"counts": sorted(row["counts"].items())} for row in rows
     ]
 
 

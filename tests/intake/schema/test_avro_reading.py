@@ -93,7 +93,7 @@ def problems(reader: Any, writer: Any) -> list[str]:
     return avro_problems(Written("AVRO", json.dumps(reader)), Written("AVRO", json.dumps(writer)))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(schemas(), schemas())
 def test_the_rules_agree_with_fastavro(reader: Any, writer: Any) -> None:
     assert (not problems(reader, writer)) == fastavro_reads(reader, writer)

@@ -51,7 +51,7 @@ def problems(reader: Any, writer: Any) -> list[str]:
     return json_problems(Written("JSON", json.dumps(reader)), Written("JSON", json.dumps(writer)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(schemas(), schemas(), st.lists(VALUES, max_size=20))
 def test_a_reader_that_is_said_to_take_everything_does(reader: Any, writer: Any, values: list[Any]) -> None:
     if problems(reader, writer):

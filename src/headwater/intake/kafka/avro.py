@@ -6,20 +6,23 @@ that come from Python: a field that isn't declared is ignored, a column without 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
-from fastavro import schemaless_reader
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.wire import HEAD, number_of, unknown
+from headwater.intake.kafka.wire import HEAD, common_number, number_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
-from headwater.intake.schema.avro import AvroSchema, compile_avro
+from headwater.intake.schema.avro import AvroSchema, Compiled, compile_avro
 from headwater.intake.schema.written import Schemas
 
 _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError)
 """What fastavro raises on bytes that aren't a record of the schema."""
+_MARK = os.urandom(16)
+"""Bytes that no message holds but by a chance that nobody has."""
 
 
 class AvroCodec:
@@ -27,12 +30,46 @@ class AvroCodec:
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
-        self._compiled: dict[int, AvroSchema | Poison] = {}
+        self._compiled: dict[int, Compiled | Poison] = {}
+        self._arrays: dict[int | None, AvroSchema] = {}
 
     def read(self, messages: Messages) -> Records:
         """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
         self._forget_unknown()
-        return Records(messages, [_as_record(self._value(value)) for value in messages.values.to_pylist()])
+        values = messages.values.to_pylist()
+        together = self._together(values)
+        if together is not None:
+            return Records(messages, together)
+        return Records(messages, [_as_record(self._value(value)) for value in values])
+
+    def _together(self, values: list[bytes | None]) -> list[Mapping[str, Any]] | None:
+        """All messages at once, if they are of one schema and nothing is wrong with any; else None.
+
+        They are read as one array, with a mark behind each record: where a record doesn't end with its message, its
+        mark is not where it should be, and each is looked at by itself.
+        """
+        number = common_number(values)
+        schema = None if number is None else self._schema(number)
+        if schema is None or isinstance(schema, Poison):
+            return None
+        if number not in self._arrays:
+            self._arrays[number] = _marked(schema)
+        body = BytesIO()
+        schemaless_writer(body, "long", len(values))
+        for value in values:
+            body.write(value[HEAD:])  # type: ignore[index]  # one with a number has a value
+            body.write(_MARK)
+        body.write(b"\0")
+        end = body.tell()
+        body.seek(0)
+        try:
+            found: Any = schemaless_reader(body, self._arrays[number], None)
+            if body.tell() != end or any(one["mark"] != _MARK for one in found):
+                return None
+            rows = [schema.convert(one["record"]) for one in found]
+        except _FAILS:
+            return None
+        return rows if all(type(row) is dict for row in rows) else None
 
     def key(self, value: bytes) -> Any:
         """What a key is: a record or a value of another type; poison if it can't be read."""
@@ -48,12 +85,15 @@ class AvroCodec:
         if isinstance(number, Poison):
             return number
         assert value is not None
-        if number not in self._compiled:
-            self._compiled[number] = self._compile(number)
-        schema = self._compiled[number]
+        schema = self._schema(number)
         return schema if isinstance(schema, Poison) else _read(value, number, schema)
 
-    def _compile(self, number: int) -> AvroSchema | Poison:
+    def _schema(self, number: int) -> Compiled | Poison:
+        if number not in self._compiled:
+            self._compiled[number] = self._compile(number)
+        return self._compiled[number]
+
+    def _compile(self, number: int) -> Compiled | Poison:
         schema = self._schemas.schema(number, "AVRO")
         if schema is None:
             return unknown(number, "Avro")
@@ -63,17 +103,25 @@ class AvroCodec:
             return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
 
 
+def _marked(schema: Compiled) -> AvroSchema:
+    """An array of records of a schema, each with a mark behind it."""
+    mark = {"type": "fixed", "name": "headwater_mark", "size": len(_MARK)}
+    fields = [{"name": "record", "type": schema.schema}, {"name": "mark", "type": mark}]
+    items = {"type": "record", "name": "headwater_marked", "fields": fields}
+    return parse_schema({"type": "array", "items": items}, named_schemas=dict(schema.referred))
+
+
 def _as_record(value: Any) -> Mapping[str, Any] | Poison:
     if isinstance(value, dict | Poison):
         return value
     return Poison(UnreadableEvent, f"the message is a {type(value).__name__}, not a record")
 
 
-def _read(value: bytes, number: int, schema: AvroSchema) -> Any:
+def _read(value: bytes, number: int, schema: Compiled) -> Any:
     body = BytesIO(value)
     body.seek(HEAD)
     try:
-        found: Any = schemaless_reader(body, schema, None)
+        found = schema.convert(schemaless_reader(body, schema.schema, None))
     except _FAILS as problem:
         return Poison(UnreadableEvent, f"the message is not a record of schema {number}: {_reason(problem)}")
     if body.tell() != len(value):

@@ -33,8 +33,9 @@ OWN = {
     "partition.assignment.strategy": "cooperative-sticky",
 }
 """Options that nobody else sets: the log keeps the positions, and a position that is gone must be seen."""
-REFRESHED = {"topic.metadata.refresh.interval.ms": "5000"}
-"""How often new topics and partitions are looked for, unless it is said."""
+TUNED = {"topic.metadata.refresh.interval.ms": "5000", "fetch.queue.backoff.ms": "10"}
+"""How often new topics and partitions are looked for, and how soon a full queue is looked at again, unless it is said:
+left to itself librdkafka lets a partition rest for a second, in which we have long emptied the queue."""
 INSTANCE = "group.instance.id"
 MEMBERSHIP = {"session.timeout.ms": "10000"}
 """How long a member of the group may be silent before others take its share, unless it is said."""
@@ -101,7 +102,7 @@ def configuration(kafka: Kafka, options: Mapping[str, str], group: str) -> dict[
             topic=kafka.topic,
         )
     given = {name: value for name, value in options.items() if not name.startswith(PREFIX)}
-    settings = {"group.id": group, **REFRESHED, **MEMBERSHIP, **given, **OWN, "bootstrap.servers": brokers}
+    settings = {"group.id": group, **TUNED, **MEMBERSHIP, **given, **OWN, "bootstrap.servers": brokers}
     if settings.get("group.protocol") == "consumer":  # then the brokers decide both
         del settings["partition.assignment.strategy"], settings["session.timeout.ms"]
     return settings

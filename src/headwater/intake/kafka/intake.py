@@ -12,10 +12,11 @@ the log refuses one of the two, which begins anew.
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -153,6 +154,19 @@ class KafkaIntake:
             yield _Session(self, client)
         finally:
             client.close()
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """No collection of garbage meanwhile: so many records that live for a moment would have it go through everything
+    that the process holds, again and again, which costs as much as reading them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Again(Exception):  # says what to do
@@ -355,10 +369,11 @@ class _Session:
         if buried:
             found = [message for message in found if message.offset() not in buried]
         messages = messages_of(self._log.topic, self._kafka, found)
-        read = messages if self._intake.codec is None else self._intake.codec.read(messages)
-        if isinstance(self._log.topic, Table):
-            read = with_deletions(self._log.topic, self._intake.codec, read, found)
-        decoded = self._intake.decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
+        with _without_collecting() if self._intake.codec is not None else nullcontext():
+            read = messages if self._intake.codec is None else self._intake.codec.read(messages)
+            if isinstance(self._log.topic, Table):
+                read = with_deletions(self._log.topic, self._intake.codec, read, found)
+            decoded = self._intake.decoder.decode(read, source=source, where=source, arrived_at=arrived_at)
         return replace(decoded, dead=with_envelopes(decoded.dead, found))
 
     def _sources(self, parts: Mapping[Partition, pa.Table]) -> pa.Array:

@@ -6,23 +6,35 @@ of a file, which most are, is written as a single zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.wire import HEAD, number_of, unknown
+from headwater.intake.kafka.wire import HEAD, common_number, number_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
 from headwater.intake.schema.message import MessageReader
 from headwater.intake.schema.protobuf import compile_protobuf, message_at
 from headwater.intake.schema.written import Schemas
 
-_FAILS = (DecodeError, UnicodeDecodeError, ValueError, OverflowError, RecursionError, ArithmeticError)
+_FAILS = (DecodeError, UnicodeDecodeError, ValueError, OverflowError, OSError, RecursionError, ArithmeticError)
 """What reading raises on bytes that aren't a message of the type, or hold an instant or a date that doesn't exist."""
 _LONGEST_PLACE = 32
-Reads = Callable[[bytes], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """Reads messages of one type."""
+
+    parse: Callable[[bytes], Message]
+    reader: MessageReader
+
+    def all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]]:
+        """Each as a mapping; the first that is none raises."""
+        return self.reader.read([self.parse(body) for body in bodies])
 
 
 class ProtobufCodec:
@@ -31,12 +43,27 @@ class ProtobufCodec:
     def __init__(self, schemas: Schemas, names: frozenset[str] | None) -> None:
         self._schemas = schemas
         self._names = names
-        self._readers: dict[tuple[int, tuple[int, ...]], Reads | Poison] = {}
+        self._readers: dict[tuple[int, tuple[int, ...]], _Reads | Poison] = {}
 
     def read(self, messages: Messages) -> Records:
         """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
         self._forget_unknown()
-        return Records(messages, [self._record(value) for value in messages.values.to_pylist()])
+        values = messages.values.to_pylist()
+        together = self._together(values)
+        if together is not None:
+            return Records(messages, together)
+        return Records(messages, [self._record(value) for value in values])
+
+    def _together(self, values: list[bytes | None]) -> Sequence[Mapping[str, Any]] | None:
+        """All messages at once, if they are of the first type of one file and nothing is wrong with any; else None."""
+        number = common_number(values, HEAD + 1)
+        if number is None or values[0] is None or values[0][HEAD : HEAD + 1] != b"\0":
+            return None
+        try:
+            read = self._reader(number, (0,))
+            return None if isinstance(read, Poison) else read.all([value[HEAD + 1 :] for value in values])  # type: ignore[index]
+        except _FAILS:
+            return None
 
     def key(self, value: bytes) -> Any:
         """The message that a key is; poison if it is none."""
@@ -55,16 +82,16 @@ class ProtobufCodec:
         try:
             place, begin = _place(value)
             read = self._reader(number, place)
-            return read if isinstance(read, Poison) else read(value[begin:])
+            return read if isinstance(read, Poison) else read.all([value[begin:]])[0]
         except _FAILS as problem:
             return Poison(UnreadableEvent, f"the message is not one of schema {number}: {_reason(problem)}")
 
-    def _reader(self, number: int, place: tuple[int, ...]) -> Reads | Poison:
+    def _reader(self, number: int, place: tuple[int, ...]) -> _Reads | Poison:
         if (number, place) not in self._readers:
             self._readers[number, place] = self._compiled(number, place)
         return self._readers[number, place]
 
-    def _compiled(self, number: int, place: tuple[int, ...]) -> Reads | Poison:
+    def _compiled(self, number: int, place: tuple[int, ...]) -> _Reads | Poison:
         schema = self._schemas.schema(number, "PROTOBUF")
         if schema is None:
             return unknown(number, "Protobuf")
@@ -74,8 +101,7 @@ class ProtobufCodec:
             return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
         except IndexError:
             return Poison(UnreadableEvent, f"schema {number} has no message type at {list(place)}")
-        parse, reader = GetMessageClass(descriptor).FromString, MessageReader(descriptor, self._names)
-        return lambda body: reader.read(parse(body))
+        return _Reads(GetMessageClass(descriptor).FromString, MessageReader(descriptor, self._names))
 
 
 def _place(value: bytes) -> tuple[tuple[int, ...], int]:

@@ -30,7 +30,7 @@ def _http_errors() -> Iterator[type[Exception]]:
             continue
 
 
-_NO_ANSWER = tuple(_http_errors())
+NO_ANSWER = tuple(_http_errors())
 
 
 class Registry:
@@ -79,7 +79,7 @@ class Registry:
             if problem.http_status_code in _REFUSED:
                 raise self._refused(problem.error_message) from problem
             raise self._unavailable(problem.error_message) from problem
-        except _NO_ANSWER as problem:
+        except NO_ANSWER as problem:
             raise self._unavailable(str(problem) or type(problem).__name__) from problem
 
     def _refused(self, detail: str) -> SourceRefused:

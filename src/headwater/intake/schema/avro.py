@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import MAX_PREC, Context, Decimal
+from functools import partial
 from typing import Any
 
 from fastavro import parse_schema
@@ -18,21 +23,88 @@ _CONNECT = {
     "io.debezium.time.MicroTimestamp": "local-timestamp-micros",
 }
 """Logical types that Debezium gives under a name of its own."""
+_FIRST_DAY = date(1970, 1, 1).toordinal()
+_INSTANTS = {
+    "timestamp-millis": (datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)),
+    "timestamp-micros": (datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)),
+    "local-timestamp-millis": (datetime(1970, 1, 1), timedelta(milliseconds=1)),
+    "local-timestamp-micros": (datetime(1970, 1, 1), timedelta(microseconds=1)),
+}
+_EXACT = Context(prec=MAX_PREC)
 
 
-def compile_avro(schema: Written) -> AvroSchema:
+@dataclass(frozen=True)
+class Compiled:
+    """A schema as fastavro reads with it, and what becomes of the fields of its record then.
+
+    Instants, dates and decimals of the outermost record are read as what they are written as, and made here: that takes
+    a fraction of the time.
+    """
+
+    schema: AvroSchema
+    conversions: Mapping[str, Callable[[Any], Any]]
+    referred: Mapping[str, AvroSchema]
+    """What it refers to, by name."""
+
+    def convert(self, record: Any) -> Any:
+        """The record with its fields as what they stand for, in place; what is no record as it is."""
+        for name, conversion in self.conversions.items():
+            value = record[name]
+            if value is not None:
+                record[name] = conversion(value)
+        return record
+
+
+def compile_avro(schema: Written) -> Compiled:
     """The schema as fastavro reads with it; ValueError says what is wrong with it or with one that it refers to."""
     named: dict[str, Any] = {}
     try:
-        return _compile(schema, named)
+        for _, reference in schema.references:
+            _compile(reference, named)
+        text = _as_columns(json.loads(schema.text))
+        conversions, referred = _take_conversions(text), dict(named)
+        return Compiled(parse_schema(text, named_schemas=named), conversions, referred)
     except (SchemaParseException, RecursionError, AttributeError, KeyError, TypeError) as problem:
         raise ValueError(str(problem) or type(problem).__name__) from problem
 
 
-def _compile(schema: Written, named: dict[str, Any]) -> AvroSchema:
+def _compile(schema: Written, named: dict[str, Any]) -> None:
     for _, reference in schema.references:
         _compile(reference, named)
-    return parse_schema(_as_columns(json.loads(schema.text)), named_schemas=named)
+    parse_schema(_as_columns(json.loads(schema.text)), named_schemas=named)
+
+
+def _take_conversions(schema: Any) -> dict[str, Callable[[Any], Any]]:
+    """Take the logical types off the fields of a record, and return what they stand for."""
+    found: dict[str, Callable[[Any], Any]] = {}
+    if isinstance(schema, dict) and schema.get("type") == "record":
+        for part in schema["fields"]:
+            kind = part["type"]
+            others = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
+            conversion = _conversion(others[0]) if len(others) == 1 else None
+            if conversion is not None:
+                found[part["name"]] = conversion
+                del others[0]["logicalType"]
+                part.pop("default", None)  # only a reader's schema needs it, and it may fit the logical type alone
+    return found
+
+
+def _conversion(schema: Any) -> Callable[[Any], Any] | None:
+    if not isinstance(schema, dict):
+        return None
+    logical, kind = schema.get("logicalType"), schema.get("type")
+    if logical == "decimal" and kind == "bytes":
+        return partial(_decimal, scale=int(schema.get("scale", 0)))
+    if logical == "date" and kind == "int":
+        return lambda days: date.fromordinal(_FIRST_DAY + days)
+    if kind == "long" and logical in _INSTANTS:
+        begin, unit = _INSTANTS[logical]
+        return lambda count: begin + count * unit
+    return None
+
+
+def _decimal(digits: bytes, scale: int) -> Decimal:
+    return Decimal(int.from_bytes(digits, "big", signed=True)).scaleb(-scale, _EXACT)
 
 
 def _as_columns(schema: Any) -> Any:

@@ -13,7 +13,7 @@ that come with Protobuf are what they stand for:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from operator import attrgetter
@@ -22,6 +22,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 Read = Callable[[Any], Any]
 """From a message to the value of one of its fields, or from a field's value to what it stands for."""
@@ -35,11 +36,25 @@ class MessageReader:
     def __init__(self, descriptor: Descriptor, names: frozenset[str] | None = None) -> None:
         self._known: dict[str, Read] = dict(_WELL_KNOWN)
         fields = [field for field in descriptor.fields if names is None or field.name in names]
-        self._fields = [(field.name, self._field(field)) for field in fields]
+        self._names = [field.name for field in fields]
+        self._columns = [self._column(field) for field in fields]
 
-    def read(self, message: Message) -> dict[str, Any]:
-        """The message as a mapping of its fields' names to their values."""
-        return {name: read(message) for name, read in self._fields}
+    def read(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Messages as mappings of their fields' names to their values: field by field, which is faster."""
+        if not self._names:
+            return [{} for _ in messages]
+        columns = [column(messages) for column in self._columns]
+        return [dict(zip(self._names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _column(self, field: FieldDescriptor) -> Callable[[Sequence[Message]], list[Any]]:
+        read, name = self._field(field), field.name
+        if field.is_repeated or not field.has_presence:
+            return lambda messages: list(map(read, messages))
+        get, value = attrgetter(name), self._value(field)
+        absent = read(GetMessageClass(field.containing_type)())
+        if value is None:
+            return lambda messages: [get(one) if one.HasField(name) else absent for one in messages]
+        return lambda messages: [value(get(one)) if one.HasField(name) else absent for one in messages]
 
     def _field(self, field: FieldDescriptor) -> Read:
         get, value = attrgetter(field.name), self._value(field)
@@ -63,7 +78,7 @@ class MessageReader:
     def _value(self, field: FieldDescriptor) -> Read | None:
         """What becomes of one value of a field; None if it stays as it is."""
         if field.type == FieldDescriptor.TYPE_ENUM:
-            names = {number: value.name for number, value in field.enum_type.values_by_number.items()}
+            names = {value.number: value.name for value in reversed(field.enum_type.values)}  # of aliases the first
             return lambda number: names.get(number, number)
         return None if field.message_type is None else self._nested(field.message_type)
 
@@ -88,7 +103,7 @@ def _is_map(field: FieldDescriptor) -> bool:
 
 
 def _instant(message: Any) -> datetime:
-    return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    return _EPOCH + timedelta(0, message.seconds, message.nanos // 1000)
 
 
 def _seconds(message: Any) -> Decimal:
