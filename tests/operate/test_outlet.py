@@ -101,7 +101,7 @@ def test_a_run_that_sends_is_not_fenced_off_by_one_that_comes_along(shop: Shop, 
     failures: list[HeadwaterError] = []
     shop.write(0, [row("a", "1.00")])
     with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append) as sends:
-        until(lambda: len(hook.requests) == 1)
+        until(lambda: project.status().outlets[0].sent.place == Place(1, 0))
         with shop.project() as other:
             (sent,) = other.send()
         assert isinstance(sent.error, OutletBusy)
