@@ -107,22 +107,25 @@ class Run:
     columns: KeptColumns = field(default_factory=KeptColumns)
     commits: int = 0
     rows: int = 0
+    failing_since: float | None = None
 
     def keep_up(self) -> CaughtUp:
         """Follow the topics until the halt is wanted, the view fails for good, or patience is at its end."""
-        reached, since = self.commits, time.monotonic()
         while True:
             done = self.catch_up()
             if self.halt.is_wanted or done.error is None:
                 return replace(done, error=None)
-            if self.commits > reached:
-                reached, since = self.commits, time.monotonic()
             if not done.error.transient or (isinstance(done.error, ViewBusy) and not self.waits):
                 return done
-            failed_for, most = timedelta(seconds=time.monotonic() - since), self.patience.give_up_after
-            if most is not None and failed_for >= most and not isinstance(done.error, ViewBusy):
+            most = self.patience.give_up_after
+            if most is not None and self._failing_for() >= most and not isinstance(done.error, ViewBusy):
                 return done
             self._rest(done.error, self.patience.longest_backoff)
+
+    def _failing_for(self) -> timedelta:
+        """How long nothing was written since something failed."""
+        now = time.monotonic()
+        return timedelta(seconds=now - (now if self.failing_since is None else self.failing_since))
 
     def catch_up(self) -> CaughtUp:
         """Bring the view to the head, or say why not."""
@@ -197,6 +200,7 @@ class Run:
         self._rest(failure, wait, f"{failures + 1} of {self.patience.attempts} ")
 
     def _rest(self, failure: HeadwaterError, wait: timedelta, which: str = "") -> None:
+        self.failing_since = time.monotonic() if self.failing_since is None else self.failing_since
         reason = failure.fields.get("reason", failure.summary)
         note = f"attempt {which}in {wait.total_seconds():.1f} s: {reason}"
         self.report(Reading(self.planned.name, {}, {}, self.rows, note=note))
@@ -214,6 +218,7 @@ class Run:
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             self.store.apply(target, epoch, batch)
+            self.failing_since = None
             if derived is not None:
                 derived.publish(changes.settled)
             is_served = is_served or self._serve_at(number, heads, changes.commits)
