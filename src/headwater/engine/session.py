@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +63,15 @@ def _noise_to(file: Path) -> Iterator[None]:
         os.close(kept)
 
 
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Let whoever has taken Ctrl-C keep it: Spark takes it too when it starts, to end its jobs in the middle."""
+    taken = signal.getsignal(signal.SIGINT)
+    yield
+    if threading.current_thread() is threading.main_thread() and taken not in (None, signal.default_int_handler):
+        signal.signal(signal.SIGINT, taken)
+
+
 def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
     """The process's Spark session, started if there is none; `home` is a folder for what it needs beside the data."""
     from pyspark.errors import PySparkException
@@ -80,7 +91,7 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
     for key, value in {**SETTINGS, **settings, **REQUIRED}.items():
         builder = builder.config(key, value)
     try:
-        with _noise_to(home / LOG_FILE):
+        with _noise_to(home / LOG_FILE), _interrupts_kept():
             session = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as cause:
         raise SparkUnavailable(
