@@ -148,7 +148,7 @@ SAID = {
         'view "without_time" stopped at row 0 of commit 2 of "sales"',
         'function "without_time" returned NULL in the column "at"',
     ),
-    "of_one_key": ('view "of_one_key" has 2 rows of one key', "They have n = 1, and a store keeps one row of a key."),
+    "of_one_key": ('view "of_one_key" has 2 rows of one key', "They have n = 0, and a store keeps one row of a key."),
     "on_a_row": ('view "on_a_row" stopped at row 0 of commit 2 of "sales"', '{"id":"3","n":3,'),
 }
 

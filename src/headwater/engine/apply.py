@@ -52,7 +52,7 @@ def check_key(planned: PlannedView, rows: pa.Table) -> None:
     if not isinstance(planned.root, Apply) or planned.key.kind != "declared" or not key:
         return
     counted = rows.select(key).group_by(key).aggregate([([], "count_all")])
-    repeated = counted.filter(pc.greater(counted["count_all"], 1))
+    repeated = counted.filter(pc.greater(counted["count_all"], 1)).sort_by([(name, "ascending") for name in key])
     if repeated.num_rows:
         first = repeated.slice(0, 1).to_pylist()[0]
         told = ", ".join(f"{name} = {first[name]!r}" for name in key)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -21,6 +22,7 @@ from headwater.errors import HeadwaterError, SourceRefused, SourceUnavailable
 from headwater.model import Kafka
 
 _logger = logging.getLogger("headwater.kafka")
+Answer = TypeVar("Answer")
 
 PREFIX = "schema.registry."
 """How the options of the schema registry begin, which stand beside those of the cluster."""
@@ -54,6 +56,8 @@ REFUSALS = frozenset(
     }
 )
 """What Kafka says for good: another attempt can't help."""
+LEADERLESS = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+"""What Kafka says while the leader of a partition changes, or of one that is new."""
 ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 
 
@@ -158,14 +162,14 @@ class Client:
     def bounds(self, partition: Partition) -> Bounds:
         """The offsets that a partition has."""
         with self._translated("which offsets it has"):
-            low, high = self._consumer.get_watermark_offsets(TopicPartition(*partition), ANSWER_SECONDS)
+            low, high = _led(lambda: self._consumer.get_watermark_offsets(TopicPartition(*partition), ANSWER_SECONDS))
         return Bounds(low, high)
 
     def offset_at(self, partition: Partition, at: datetime) -> int:
         """The first offset whose message has this time or a later one; the end, if none has."""
         wanted = TopicPartition(*partition, int(at.timestamp() * 1000))
         with self._translated("which offset has a time"):
-            (found,) = self._consumer.offsets_for_times([wanted], ANSWER_SECONDS)
+            (found,) = _led(lambda: self._consumer.offsets_for_times([wanted], ANSWER_SECONDS))
         return self.bounds(partition).high if found.offset < 0 else int(found.offset)
 
     # Reading
@@ -253,6 +257,18 @@ class Client:
             hint="See whether the brokers run and can be reached from here; then repeat the call.",
             topic=self.topic,
         )
+
+
+def _led(ask: Callable[[], Answer]) -> Answer:
+    """What is answered once the partition has a leader, which it must have in the time for an answer."""
+    until = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as failed:
+            if failed.args[0].code() not in LEADERLESS or time.monotonic() > until:
+                raise
+            time.sleep(0.1)
 
 
 def _named(partitions: list[TopicPartition]) -> list[Partition]:
