@@ -4,7 +4,7 @@
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_SEED
-# make flows     every flow in every execution; `make test` takes a crash of every third, and the rest in turn
+# make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down
 # make clean     remove what the other targets made

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 collect_ignore_glob = ["flows/*/*"]  # projects, not modules of tests
 IN_CI = os.environ.get("CI") == "true"
 SPARK = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+if not (os.environ.get("FLOWS") or os.environ.get("HYPOTHESIS_PROFILE")):
+    # a test has a few rows: to interpret a query is faster than to compile it. `make flows` and `make chaos`, and the
+    # tests that start Headwater as a process, compile as users do
+    SPARK |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Java's second compiler would be busy for minutes with code that tests run a few times."""
 
 settings.register_profile("dev", deadline=None)
