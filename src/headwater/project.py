@@ -425,6 +425,19 @@ class Project:
         """
         return self._opened_views().catch_up(views or None, options, progress)
 
+    def replay(
+        self,
+        *views: str,
+        options: Mapping[str, str] | None = None,
+        progress: Callable[[Reading], None] = lambda _: None,
+    ) -> list[CaughtUp]:
+        """Build views, by default all, anew from the start of the log; otherwise like `catch_up`.
+
+        Each becomes a new version, which takes the place of the served one when it has caught up. Whatever became of
+        the old one, the log has the same rows. `ViewBusy` if a run works on one of them.
+        """
+        return self._opened_views().replay(views or None, options, progress)
+
     def run(
         self,
         *views: str,

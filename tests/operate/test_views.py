@@ -6,7 +6,9 @@ Each case is a view over a small log with late rows, duplicates, ticks and gaps;
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -16,8 +18,10 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from headwater.errors import StoreDamaged
 from headwater.project import Project
 from headwater.store import Batch, Position
+from headwater.testing import scenario
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STREAMS = """
@@ -252,3 +256,24 @@ def test_what_cannot_be_executed_yet_is_refused_by_name(home: Path) -> None:
         (done,) = project.catch_up("v")
         assert done.error is not None
         assert done.error.code() == "not-supported-yet"
+
+
+@pytest.mark.parametrize("options", ["emit = 'final'", "emit = 'final', execution = 'settle'"])
+def test_a_view_whose_table_was_dropped_is_built_anew_by_a_replay(spark: object, options: str) -> None:
+    assert spark
+    view = f"CREATE MATERIALIZED VIEW per_shop WITH ({options}) AS SELECT shop, window_end, count(*) AS n FROM"
+    view += " TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end;"
+    with scenario(STREAMS + view) as found:
+        sales = [{"id": "1", "shop": "a", "amount": "1.00", "at": at(second).isoformat()} for second in (1, 2, 31)]
+        found.append("sales", sales, commits=[2, 1])
+        found.run()
+        with closing(sqlite3.connect(found.folder / "views.db")) as other, other:
+            other.execute("DROP TABLE per_shop__v1")
+        found.append("sales", [sales[-1]])
+        (stopped,) = found.project.catch_up()
+        assert isinstance(stopped.error, StoreDamaged)
+        assert "headwater replay" in str(stopped.error.hint)
+        (built,) = found.project.replay()
+        assert (built.version, built.rebuilt, built.error) == (2, "a replay was asked for", None)
+        found.expect("per_shop", [{"shop": "a", "window_end": at(10).isoformat(), "n": 2}])
+        assert found.project.verify("per_shop").identical

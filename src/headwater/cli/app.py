@@ -40,6 +40,7 @@ from headwater.cli.views import (
 )
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
+from headwater.operate import CaughtUp
 from headwater.operate.halt import Halt
 from headwater.operate.intake import run_intakes
 from headwater.plan import as_dict, view_as_dict
@@ -345,11 +346,16 @@ def redrive(
         console.print(f"[green]{topic}[/]: {done.rows:,} came back, {done.dead:,} still dead")
 
 
+ViewNames = Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")]
+MaxRows = Annotated[int | None, typer.Option(min=1, help="About how many rows in a micro-batch.")]
+MaxCommits = Annotated[int | None, typer.Option(min=1, help="How many commits in a micro-batch.")]
+
+
 @command
 def catch_up(
-    views: Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")] = None,
-    max_rows: Annotated[int | None, typer.Option(min=1, help="About how many rows in a micro-batch.")] = None,
-    max_commits: Annotated[int | None, typer.Option(min=1, help="How many commits in a micro-batch.")] = None,
+    views: ViewNames = None,
+    max_rows: MaxRows = None,
+    max_commits: MaxCommits = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
@@ -357,11 +363,36 @@ def catch_up(
 
     A view or an outlet that fails stops alone; Ctrl-C stops all, cleanly.
     """
-    limits = {"max_rows": max_rows, "max_commits": max_commits}
+    return _brought(Project.catch_up, views or [], {"max_rows": max_rows, "max_commits": max_commits}, project, json_)
+
+
+@command
+def replay(
+    views: ViewNames = None,
+    max_rows: MaxRows = None,
+    max_commits: MaxCommits = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Build views anew from the start of the log, beside what is served, which they then replace.
+
+    Otherwise like catch-up.
+    """
+    return _brought(Project.replay, views or [], {"max_rows": max_rows, "max_commits": max_commits}, project, json_)
+
+
+def _brought(
+    bring: Callable[..., list[CaughtUp]],
+    views: list[str],
+    limits: dict[str, int | None],
+    project: Path,
+    json_: bool,
+) -> int:
+    """Bring views to the head in one way or another, send on what they say, and tell what became of each."""
     options = {name: str(limit) for name, limit in limits.items() if limit is not None}
     with hw.open(project) as opened, CatchingUp(quiet=json_) as watched:
-        done = opened.catch_up(*(views or ()), options=options, progress=watched.update)
-        outlets = opened.outlets(*(views or ()))
+        done = bring(opened, *views, options=options, progress=watched.update)
+        outlets = opened.outlets(*views)
         sent = opened.send(*outlets) if outlets else []
     for found in done:
         if found.error is not None:

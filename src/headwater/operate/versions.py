@@ -9,6 +9,7 @@ One run at a time works on a view. A lock of the operating system says which, an
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ BEHIND = "its store is behind its checkpoint"
 AHEAD = "its store is ahead of its checkpoint"
 REPLACED = "the derived topic of {} was made anew"
 DAMAGED = "its checkpoint can't be read"
+ASKED = "a replay was asked for"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,12 @@ class Versions:
         if self.store.promoted(self.planned.name) != damaged.number:
             self.store.drop(self.planned.name, damaged.number)
         return self._begin(newest + 1, f"{DAMAGED}: {reason}")
+
+    def forget(self) -> None:
+        """Throw away what is kept beside the rows: the next run begins a new version, from the start of the log."""
+        with self.locked():
+            for kept in self._folder.glob("v*"):
+                shutil.rmtree(kept)
 
     def checkpoint(self, number: int) -> Checkpoint:
         """The checkpoint of a version."""

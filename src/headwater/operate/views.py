@@ -26,7 +26,7 @@ from headwater.operate.ledger import Ledger, ledger_of
 from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
-from headwater.operate.versions import Versions
+from headwater.operate.versions import ASKED, GONE, Versions
 from headwater.outlets import Feed
 from headwater.outlets.discard import totals_apart
 from headwater.plan import Plan, PlannedOutlet, PlannedView
@@ -108,6 +108,19 @@ class Views:
         finally:
             self._halts.discard(halt)
         return [done[planned.name] for planned in kept]
+
+    def replay(
+        self,
+        names: Iterable[str] | None = None,
+        options: Mapping[str, str] | None = None,
+        report: Report = _silent,
+    ) -> list[CaughtUp]:
+        """Build views from the start of the log, each as a new version; the one before is served until it is there."""
+        kept = [planned for planned in self._chosen(names) if planned.view.materialized]
+        for planned in kept:
+            self._versions(planned).forget()
+        done = self.catch_up([planned.name for planned in kept], options, report)
+        return [replace(found, rebuilt=ASKED) if found.rebuilt == GONE else found for found in done]
 
     def keep_up(
         self,
