@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from headwater.engine.kept import keeps_panes
 from headwater.errors import ViewFailed
 from headwater.testing import scenario
 
@@ -35,3 +36,26 @@ def test_a_session_longer_than_the_stated_horizon_stops_its_view(spark: object, 
         with pytest.raises(ViewFailed, match="a session is longer than the horizon that the view states"):
             found.run(per_batch=per_batch)
         found.expect("visits", [row])
+
+
+HOPS = """
+CREATE STREAM sales (shop STRING, amount INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at - INTERVAL '1' SECOND);
+CREATE MATERIALIZED VIEW recent WITH (emit = 'changes', execution = 'settle'{}) AS
+SELECT shop, window_end, sum(amount) AS total
+FROM HOP(TABLE sales, DESCRIPTOR(at), INTERVAL '2' SECOND, INTERVAL '20' SECOND) GROUP BY shop, window_end;
+"""
+
+
+@pytest.mark.parametrize("every", ["", ", every = '4 seconds'"])
+def test_what_panes_show_of_open_windows_is_found_again_if_it_was_lost(spark: object, every: str) -> None:
+    assert spark
+    with scenario(HOPS.format(every)) as found:
+        for second in range(0, 30, 3):
+            at = (START + timedelta(seconds=second)).isoformat()
+            found.append("sales", [{"shop": "a", "amount": second, "at": at}])
+            found.run(per_batch=1)
+            if second % 2:
+                for kept in found.folder.rglob("open-*.arrow"):
+                    kept.unlink()
+        assert keeps_panes(found.project.plan().view("recent"))
+        assert found.project.verify("recent").identical

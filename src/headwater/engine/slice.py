@@ -52,7 +52,10 @@ class Settled:
 
 @dataclass(frozen=True)
 class Slice:
-    """One step of a view: from where it was settled up to these commits; its rows, if they have been `read` already."""
+    """One step of a view: from where it was settled up to these commits.
+
+    Its rows may have been `read` already: those that are new if the view keeps panes, else all that matter.
+    """
 
     planned: PlannedView
     logs: Logs
@@ -166,7 +169,7 @@ class Slice:
 
         def scan(stage: Scan) -> DataFrame:
             log, reach = self.logs[stage.relation], reaches[stage.relation]
-            if stage in self.read:
+            if stage in self.read and only_new == (keeps_panes(self.planned) is not None):
                 return given_scan(self.spark, log, stage, self.pace, self.read[stage], reach.after)
             if only_new:
                 return batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
