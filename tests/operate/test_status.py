@@ -79,3 +79,16 @@ def test_the_command_shows_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     shown = CliRunner().invoke(app, ["status"]).stdout
     assert [(store["store"], store["lag"]) for store in told["views"][0]["stores"]] == [("main", 0), ("lake", 1)]
     assert "could not be read" in shown
+
+
+def test_a_view_whose_store_is_away_is_told_of_beside_the_others(folder: Path) -> None:
+    with (folder / "shop.sql").open("a") as declarations:
+        declarations.write("CREATE MATERIALIZED VIEW lost WITH (store = 'away') AS SELECT shop FROM sales;")
+    with hw.open(folder) as project:
+        project.append("sales", [{"shop": "a", "at": NOON}])
+        found = {view.view: view for view in project.status().views}
+    assert (found["lost"].state, found["lost"].lag, found["plain"].state) == ("unreachable", 1, "empty")
+    assert found["lost"].stores[0].error == 'the store "redis://127.0.0.1:1/0" could not be read'
+    told = CliRunner().invoke(app, ["status", "--project", str(folder)])
+    assert told.exit_code == 0
+    assert "unreachable" in told.stdout

@@ -17,10 +17,11 @@ def show_status(status: Status) -> None:
     if status.views:
         console.print()
         show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
-    if several := [_store(view, store) for view in status.views for store in view.stores if len(view.stores) > 1]:
+    stores = [(view, store) for view in status.views for store in view.stores if store.error or len(view.stores) > 1]
+    if stores:
         console.print()
-        show_rows(several, list(several[0]))
-
+        shown = [_store(view, store) for view, store in stores]
+        show_rows(shown, list(shown[0]))
     if status.outlets:
         console.print()
         show_rows([_outlet(outlet) for outlet in status.outlets], list(_outlet(status.outlets[0])))

@@ -65,8 +65,8 @@ class ViewStatus:
     """A view: where its store is, how far behind the log that is, its ledger, and the figures of its run, if it runs.
 
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
-    runs in this process, else `at rest`; `empty` if it has no rows to serve yet. `stores` are all that it is kept in,
-    the one that leads first: what is told of the view is told of that one.
+    runs in this process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store can't be
+    asked. `stores` are all that it is kept in, the one that leads first: what is told of the view is told of that one.
     """
 
     view: str

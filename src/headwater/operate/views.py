@@ -252,13 +252,18 @@ class Views:
         return [self._status(planned, dead, running.get(planned.name)) for planned in kept]
 
     def _status(self, planned: PlannedView, dead: Mapping[str, int], figures: Figures | None) -> ViewStatus:
-        version = self.served(planned.name)
+        version, ledger, error = None, None, None
+        try:
+            version = self.served(planned.name)
+            ledger = self.ledger(planned.name) if version else None
+        except HeadwaterError as failure:  # who asks how things are must be told when a store is away
+            error = failure.summary
         position = version.position if version else None
-        ledger = self.ledger(planned.name) if version else None
+        at_rest = "unreachable" if error else "at rest" if version else "empty"
         heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
-            figures.state if figures else "at rest" if version else "empty",
+            figures.state if figures else at_rest,
             planned.execution.kind,
             planned.emit.value,
             planned.view.store or DEFAULT_STORE,
@@ -268,15 +273,25 @@ class Views:
             position.watermark if position else None,
             replace(ledger, dead=sum(dead.get(name, 0) for name in ledger.commits)) if ledger else None,
             figures,
-            tuple(self._store_status(planned, name, version, heads) for name in planned.view.stores or [DEFAULT_STORE]),
+            tuple(
+                self._store_status(planned, name, version, heads, error)
+                for name in planned.view.stores or [DEFAULT_STORE]
+            ),
         )
 
     def _store_status(
-        self, planned: PlannedView, store: str, version: Version | None, heads: Mapping[str, int]
+        self,
+        planned: PlannedView,
+        store: str,
+        version: Version | None,
+        heads: Mapping[str, int],
+        error: str | None,
     ) -> StoreStatus:
-        """Where a store is with the served version; the one that leads has told it already."""
-        position, error = version.position if version else None, None
-        if version and store != (planned.view.stores or [store])[0]:
+        """Where a store is with the served version; the one that leads has told it already, or what keeps it."""
+        position = version.position if version else None
+        leads = store == (planned.view.stores or [store])[0]
+        error = error if leads else None
+        if version and not leads:
             try:
                 position = self._store(store).position(planned.name, version.target.version)
             except HeadwaterError as failure:
