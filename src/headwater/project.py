@@ -23,6 +23,7 @@ from headwater.errors import (
     CheckFailed,
     HeadwaterError,
     Origin,
+    SettingsRefused,
     StrictLoadRefused,
     SyntaxRefused,
     UnknownTopic,
@@ -39,16 +40,19 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
-from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
+from headwater.operate import Alert, Alerts, CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
 from headwater.operate.figures import Gauge
-from headwater.operate.halt import Halt
+from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, open_codec, open_intake, taking_in
+from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
+from headwater.operate.watchman import Watchman, checked_rules
 from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
+from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
 
@@ -144,6 +148,9 @@ class Project:
         self._views: Views | None = None
         self._schemas: SchemaRegistry | None = None
         self._waiting: dict[str, HeadwaterError | None] = {}
+        self._stopped: dict[str, HeadwaterError] = {}
+        rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
+        self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -447,6 +454,7 @@ class Project:
         failed: Callable[[HeadwaterError], None] = lambda _: None,
         waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
         sent: Callable[[Sent], None] = lambda _: None,
+        alerted: Callable[[Alert], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
     ) -> list[CaughtUp]:
@@ -455,8 +463,9 @@ class Project:
         A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
         told. What may succeed later is tried again, and `waits` is told what an intake waits for, and (None) when it
         goes on; a view that another run works on is waited for, or, without `wait`, ends with `ViewBusy`. A batch that
-        is being written when the end comes is finished. Silent topics are ticked. `progress`, `ended`, `failed`,
-        `waits` and `sent` (how far outlets have come) are called from several threads.
+        is being written when the end comes is finished. Silent topics are ticked. The rules of alerts are looked at,
+        and `alerted` is told of those that begin to fire or are resolved. `progress`, `ended`, `failed`, `waits`,
+        `sent` (how far outlets have come) and `alerted` are called from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -468,10 +477,15 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
+        def stopped(topic: str, error: HeadwaterError) -> None:
+            self._stopped[topic] = error
+            failed(error)
+
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
+            self._watchman.watching(self._measured, self._notifier(wanted), alerted),
             Ticker(topics, self._maintainer.after),
-            taking_in(self.intakes(waits=waits), failed) as takes_in,
+            taking_in(self.intakes(waits=waits), stopped) as takes_in,
             sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
             _once_set(wanted, opened.stop),
         ):
@@ -488,9 +502,34 @@ class Project:
         return drain_outlets(self._outlet_runs(outlets or self.outlets()))
 
     def status(self) -> Status:
-        """How topics, views and outlets are: heads, watermarks, lag, ledgers, and the figures of what runs here."""
+        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts, the figures of what runs here."""
+        found = self._measured()
+        return replace(found, alerts=self._watchman.alerts(found).alerts)
+
+    def alerts(self) -> Alerts:
+        """What the rules of alerts say: those that are pending, that fire, and that were resolved within the hour.
+
+        It is what a run has found lately, in whichever process; else it is looked at now, by what is known here.
+        """
+        return self._watchman.alerts(self._measured())
+
+    def _notifier(self, wanted: threading.Event) -> Notifier | None:
+        settings = self.settings.alerting
+        if settings.to is None:
+            return None
+        if settings.headers is not None and settings.headers not in self.settings.webhooks:
+            raise SettingsRefused(
+                f'alerting names the headers "{settings.headers}", which are not there',
+                hint=f"Write them into [webhooks.{settings.headers}] of headwater.toml.",
+            )
+        headers = self.settings.webhooks[settings.headers] if settings.headers else {}
+        waiting = Waiting(Until(wanted), self._now, random.random)
+        return Notifier(self.name, Webhook(settings.to, headers, settings.secret), waiting)
+
+    def _measured(self) -> Status:
+        """The status without alerts, which are told from it."""
         topics = [
-            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name))
+            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name), self._stopped.get(name))
             for name in self.plan().topics
         ]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())

@@ -39,6 +39,17 @@ def test_status_shows_topics_and_views(folder: Path) -> None:
     assert [view["state"] for view in record["views"]] == ["at rest", "empty"]
 
 
+def test_alerts_are_shown_and_one_that_fires_is_an_exit_code(folder: Path) -> None:
+    calm = headwater("alerts", folder=folder)
+    assert (calm.returncode, calm.stdout.splitlines()[0]) == (0, "no alerts")
+    with hw.open(folder) as project:
+        project.append("payments", [{"id": "1", "card": "c", "amount": "much", "at": NOON}])
+    shown = headwater("alerts", folder=folder)
+    assert shown.returncode == 1
+    assert "dead letters  firing  topic payments" in " ".join(shown.stdout.splitlines()[1:2])
+    assert "dead letters" in headwater("status", folder=folder).stdout
+
+
 def test_tokens_are_made_listed_and_revoked(folder: Path) -> None:
     made = headwater("token", "create", "till", "--role", "write", "--stream", "payments", folder=folder)
     assert made.returncode == 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
-from headwater.operate import CaughtUp, Reading, Sent
+from headwater.operate import Alert, CaughtUp, Reading, Sent
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -90,6 +90,11 @@ class Narrator:
         elif topic in self._waiting:
             self._waiting.discard(topic)
             self.tell("intake goes on", topic=topic)
+
+    def alerted(self, alert: Alert) -> None:
+        """Tell that an alert fires, or is resolved."""
+        event, level = ("alert fires", "error") if alert.state == "firing" else ("alert is resolved", "info")
+        self.tell(event, level, rule=alert.rule, **{alert.kind: alert.name}, value=alert.value, detail=alert.detail)
 
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""

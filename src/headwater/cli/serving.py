@@ -18,7 +18,7 @@ from headwater.cli.arguments import parse_span
 from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json
 from headwater.cli.run import Narrator, ended_by_signals
-from headwater.cli.status import show_status
+from headwater.cli.status import show_alerts, show_rules, show_status
 from headwater.cli.watch import Board
 from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused
@@ -59,6 +59,7 @@ def run(
                 failed=narrator.failed,
                 waits=narrator.waits,
                 sent=narrator.sent,
+                alerted=narrator.alerted,
                 stop=stop,
                 wait=wait,
             )
@@ -103,6 +104,19 @@ def status(project: Folder = HERE, json_: Json = False) -> int:
     else:
         show_status(found)
     return 1 if any(view.ledger and view.ledger.remainder for view in found.views) else 0
+
+
+@command
+def alerts(project: Folder = HERE, json_: Json = False) -> int:
+    """Show the alerts of the project and its rules. Exit code 1 if one fires."""
+    with hw.open(project) as opened:
+        found = opened.alerts()
+    if json_:
+        print_json(found.as_dict())
+    else:
+        show_alerts(found.alerts)
+        show_rules(found)
+    return 1 if found.firing else 0
 
 
 @command

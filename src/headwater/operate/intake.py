@@ -93,7 +93,7 @@ def run_intakes(intakes: Sequence[KafkaIntake], halt: Halt) -> list[HeadwaterErr
 
 @contextmanager
 def taking_in(
-    intakes: Sequence[KafkaIntake], failed: Callable[[HeadwaterError], object]
+    intakes: Sequence[KafkaIntake], failed: Callable[[str, HeadwaterError], object]
 ) -> Iterator[Callable[[], bool]]:
     """Let each take in whatever comes, meanwhile, in a thread of its own; `failed` is told of one that stops.
 
@@ -105,7 +105,7 @@ def taking_in(
         try:
             intake.run(halt)
         except HeadwaterError as error:
-            failed(error)
+            failed(intake.log.topic.name, error)
 
     threads = [threading.Thread(target=take, args=(one,), name="headwater-intake", daemon=True) for one in intakes]
     for thread in threads:

@@ -12,6 +12,7 @@ from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
 from headwater.log.read import count_rows
+from headwater.operate.alert import Alert
 from headwater.operate.figures import Figures
 from headwater.operate.ledger import Ledger
 from headwater.operate.outlet import Sent
@@ -34,7 +35,7 @@ class SourceStatus:
 class TopicStatus:
     """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters.
 
-    `waits` is what its intake waits for, if it runs in this process and waits.
+    `waits` is what its intake waits for, and `stopped` why it has stopped, if it runs in this process and does so.
     """
 
     topic: str
@@ -44,6 +45,7 @@ class TopicStatus:
     watermark: datetime
     sources: tuple[SourceStatus, ...]
     waits: str | None = None
+    stopped: str | None = None
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,14 @@ class OutletStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """A project at an instant."""
+    """A project at an instant, with the alerts that there are."""
 
     project: str
     at: datetime
     topics: tuple[TopicStatus, ...]
     views: tuple[ViewStatus, ...]
     outlets: tuple[OutletStatus, ...] = ()
+    alerts: tuple[Alert, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -127,6 +130,7 @@ class Status:
             "topics": [asdict(topic) for topic in self.topics],
             "views": [self._view(view) for view in self.views],
             "outlets": [outlet.as_dict() for outlet in self.outlets],
+            "alerts": [alert.as_dict() for alert in self.alerts],
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:
@@ -141,8 +145,10 @@ class Status:
         return found | {"ledger": counts}
 
 
-def topic_status(log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = None) -> TopicStatus:
-    """How a topic is, from its log and that of its dead letters, and what its intake `waits` for."""
+def topic_status(
+    log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = None, stopped: HeadwaterError | None = None
+) -> TopicStatus:
+    """How a topic is, from its log and that of its dead letters, what its intake `waits` for, and why it `stopped`."""
     clock = log.clock
     oldest = min((source.mark for source in clock.sources.values()), default=None)
     sources = tuple(
@@ -151,7 +157,8 @@ def topic_status(log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = N
     )
     watermark = instant(clock.watermark)
     counts = count_rows(log), count_open(log, dead)
-    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, None if waits is None else waits.summary)
+    told = (error.summary if error else None for error in (waits, stopped))
+    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *told)
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")

@@ -25,6 +25,7 @@ class Metrics(Collector):
         yield from _topics(status)
         yield from _views(status)
         yield from _outlets(status)
+        yield from _alerts(status)
 
     def describe(self) -> Iterator[Metric]:
         """Nothing beforehand: registering must not ask the project."""
@@ -92,3 +93,14 @@ def _outlets(status: Status) -> Iterator[Metric]:
         sent.add_metric(labels, outlet.sent.changes)
         dead.add_metric(labels, outlet.sent.dead)
     yield from (lag, stopped, sent, dead)
+
+
+def _alerts(status: Status) -> Iterator[Metric]:
+    firing = GaugeMetricFamily(
+        "headwater_alert_firing",
+        "1 if an alert fires, 0 if it is pending or resolved.",
+        labels=["rule", "kind", "name"],
+    )
+    for alert in status.alerts:
+        firing.add_metric([alert.rule, alert.kind, alert.name], float(alert.state == "firing"))
+    yield firing
