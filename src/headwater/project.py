@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
 from headwater.errors import (
+    ArgumentRefused,
     CheckFailed,
     HeadwaterError,
     Origin,
@@ -50,6 +51,7 @@ from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
 from headwater.operate.watchman import Watchman, checked_rules
+from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
@@ -133,6 +135,7 @@ class Project:
         self._now = now
         self._open_store = open_store
         self._open_target = open_target
+        self.wishes = Wishes(folder / ".headwater")
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
         self._parsed = _read_declarations(folder, settings.data)
@@ -288,9 +291,9 @@ class Project:
         """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
 
         Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
-        others have ended.
+        others have ended. One that is paused is left out.
         """
-        return drain(self.intakes(*topics))
+        return drain([one for one in self.intakes(*topics) if not self.wishes.paused("intake", one.log.topic.name)])
 
     def intakes(
         self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
@@ -441,9 +444,51 @@ class Project:
         """Build views, by default all, anew from the start of the log; otherwise like `catch_up`.
 
         Each becomes a new version, which takes the place of the served one when it has caught up. Whatever became of
-        the old one, the log has the same rows. `ViewBusy` if a run works on one of them.
+        the old one, the log has the same rows. One that another run works on is `left_to` that run, which builds it
+        anew and goes on; one that is paused is built anew once it is resumed.
         """
         return self._opened_views().replay(views or None, options, progress)
+
+    def pause(self, name: str, *, reason: str | None = None) -> Paused:
+        """Let a view, or the intake of a stream or table, rest until it is resumed, in whichever process it runs.
+
+        A batch that is being written is finished. A pause outlives every process, and is no failure. What a view has is
+        served, and the log takes events; what is paused is brought up to date by nothing.
+        """
+        return self.wishes.pause(*self._administered(name), reason)
+
+    def resume(self, name: str) -> None:
+        """Let a view or an intake that is paused go on from where it was; one that has stopped begins again."""
+        self.wishes.resume(*self._administered(name))
+
+    def ask_replay(self, view: str) -> None:
+        """Let the run that works on a view, now or next, build it anew from the log; it is not waited for."""
+        self.wishes.ask_replay(self._materialized(view).name)
+
+    def _administered(self, name: str) -> tuple[Subject, str]:
+        """What can be paused under a name: a view, or the intake of a topic."""
+        topic = self.declared.find(name)
+        if not isinstance(topic, model.Topic):
+            return "view", self._materialized(name).name
+        if topic.intake is None:
+            raise ArgumentRefused(
+                f'"{topic.name}" declares no intake',
+                detail="Its events are appended by calls, and nothing fetches them.",
+                hint="Pause the views that read it.",
+                topic=topic.name,
+            )
+        return "intake", topic.name
+
+    def _materialized(self, name: str) -> PlannedView:
+        planned = self.plan().view(name)
+        if not planned.view.materialized:
+            raise ArgumentRefused(
+                f'view "{planned.name}" has no rows of its own',
+                detail="It is a name for a query, put in place wherever it is read.",
+                hint="Name the views that read it.",
+                view=planned.name,
+            )
+        return planned
 
     def run(
         self,
@@ -457,12 +502,14 @@ class Project:
         alerted: Callable[[Alert], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
+        stays: bool = False,
     ) -> list[CaughtUp]:
         """Take events in, keep views, by default all, at the head, and let their outlets send, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
-        told. What may succeed later is tried again, and `waits` is told what an intake waits for, and (None) when it
-        goes on; a view that another run works on is waited for, or, without `wait`, ends with `ViewBusy`. A batch that
+        told. With `stays` the run goes on though every view has ended, since each can be resumed. What may succeed
+        later is tried again, and `waits` is told what an intake waits for, and (None) when it goes on; a view that
+        another run works on is waited for, or, without `wait`, ends with `ViewBusy`. What is paused rests. A batch that
         is being written when the end comes is finished. Silent topics are ticked. The rules of alerts are looked at,
         and `alerted` is told of those that begin to fire or are resolved. `progress`, `ended`, `failed`, `waits`,
         `sent` (how far outlets have come) and `alerted` are called from several threads.
@@ -485,11 +532,11 @@ class Project:
         with (
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
             Ticker(topics, self._maintainer.after),
-            taking_in(self.intakes(waits=waits), stopped) as takes_in,
+            taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
             sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
             _once_set(wanted, opened.stop),
         ):
-            done = opened.keep_up(views or None, options, report, end, wait=wait)
+            done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
             while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log or an outlet goes on
         return done
@@ -529,7 +576,13 @@ class Project:
     def _measured(self) -> Status:
         """The status without alerts, which are told from it."""
         topics = [
-            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name), self._stopped.get(name))
+            topic_status(
+                self._topic_log(name),
+                self._dead_log(name),
+                self._waiting.get(name),
+                self._stopped.get(name),
+                self.wishes.paused("intake", name),
+            )
             for name in self.plan().topics
         ]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())

@@ -50,6 +50,16 @@ def test_alerts_are_shown_and_one_that_fires_is_an_exit_code(folder: Path) -> No
     assert "dead letters" in headwater("status", folder=folder).stdout
 
 
+def test_views_are_paused_and_resumed(folder: Path) -> None:
+    paused = headwater("pause", "spend", "--reason", "the store moves", folder=folder)
+    assert (paused.returncode, paused.stdout.startswith("spend: paused since ")) == (0, True), paused.stderr
+    assert paused.stdout.strip().endswith("UTC: the store moves")
+    (record,) = records("status", folder=folder)
+    assert [view["state"] for view in record["views"]] == ["paused", "empty"]
+    assert headwater("resume", "spend", folder=folder).stdout == "spend: goes on\n"
+    assert headwater("pause", "payments", folder=folder).returncode == 1, "it has no intake"
+
+
 def test_tokens_are_made_listed_and_revoked(folder: Path) -> None:
     made = headwater("token", "create", "till", "--role", "write", "--stream", "payments", folder=folder)
     assert made.returncode == 0

@@ -97,6 +97,41 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             assert (view, verified.identical, verified.remainder) == (view, True, 0)
 
 
+def test_a_running_view_is_paused_resumed_and_replayed(tmp_path: Path, spark: SparkSession) -> None:
+    assert spark
+    (tmp_path / "headwater.toml").write_text('name = "administered"\n[spark]\n"spark.master" = "local[2]"\n')
+    stream, _, _ = PROJECT.partition("CREATE MATERIALIZED VIEW")
+    (tmp_path / "project.sql").write_text(stream + "CREATE MATERIALIZED VIEW ids AS SELECT id FROM sales;")
+
+    def state(project: Project) -> tuple[str, int | None]:
+        (view,) = project.status().views
+        return view.state, view.version
+
+    with hw.open(tmp_path) as project, hw.open(tmp_path) as operator:
+        sell(project, 0)
+        operator.pause("ids")
+        with running(project) as done:
+            eventually(lambda: state(project), ("paused", None))
+            operator.resume("ids")
+            eventually(lambda: counted(project, "ids"), 2)
+            operator.pause("ids")
+            eventually(lambda: state(project), ("paused", 1))
+            sell(project, 1)
+            time.sleep(0.5)
+            assert counted(project, "ids") == 2, "what it has is served, and nothing more comes"
+            (left,) = operator.replay()
+            assert left.paused is not None
+            operator.resume("ids")
+            eventually(lambda: (counted(project, "ids"), state(project)), (4, ("following", 2)))
+            (left,) = operator.replay()
+            assert "process " in str(left.left_to)
+            eventually(lambda: state(project), ("following", 3))
+            sell(project, 2)
+            eventually(lambda: counted(project, "ids"), 6)
+        assert [(found.version, found.error) for found in done] == [(3, None)]
+        assert project.verify("ids").identical
+
+
 def test_a_view_that_is_behind_is_served_once_it_has_caught_up(tmp_path: Path, spark: SparkSession) -> None:
     assert spark
     (tmp_path / "headwater.toml").write_text('name = "behind"\n[spark]\n"spark.master" = "local[2]"\n')

@@ -50,7 +50,10 @@ class Narrator:
     def progress(self, reading: Reading) -> None:
         """Tell how a view goes on: at once when it starts, has caught up, waits or goes on again; else now and then."""
         view, now = reading.view, time.monotonic()
-        if reading.note is not None:
+        if reading.paused:
+            self._waiting.add(view)
+            self.tell("view is paused", view=view)
+        elif reading.note is not None:
             self._waiting.add(view)
             self.tell("view waits", "warning", view=view, note=reading.note)
         elif not reading.commits:

@@ -52,7 +52,7 @@ def run(
         opened.plan()
         with open_server(opened, settings) if serve else nullcontext() as server:
             narrator.tell("project starts", project=opened.name, url=server.url if server else None)
-            done = opened.run(
+            opened.run(
                 *(views or ()),
                 progress=narrator.progress,
                 ended=narrator.ended,
@@ -62,9 +62,8 @@ def run(
                 alerted=narrator.alerted,
                 stop=stop,
                 wait=wait,
+                stays=server is not None,  # what is in the stores is served all the same
             )
-            if server and any(found.error for found in done):
-                stop.wait()  # what is in the stores is served all the same
         narrator.tell("project ends", project=opened.name)
     return 1 if narrator.failures else 0
 
@@ -104,6 +103,39 @@ def status(project: Folder = HERE, json_: Json = False) -> int:
     else:
         show_status(found)
     return 1 if any(view.ledger and view.ledger.remainder for view in found.views) else 0
+
+
+@command
+def pause(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")],
+    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the status.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let views or intakes rest until they are resumed, in whichever process they run, and over restarts."""
+    with hw.open(project) as opened:
+        for name in names:
+            paused = opened.pause(name, reason=reason)
+            if json_:
+                print_json({"name": name, "paused": asdict(paused)})
+            else:
+                console.print(f"[yellow]{name}[/]: {paused}", highlight=False)
+
+
+@command
+def resume(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let what is paused go on from where it was; a view that has stopped begins again."""
+    with hw.open(project) as opened:
+        for name in names:
+            opened.resume(name)
+            if json_:
+                print_json({"name": name, "paused": None})
+            else:
+                console.print(f"[green]{name}[/]: goes on")
 
 
 @command

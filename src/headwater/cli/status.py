@@ -97,6 +97,7 @@ def _topic(topic: TopicStatus) -> dict[str, Any]:
         "dead": topic.dead,
         "watermark": topic.watermark,
         "sources": len(topic.sources),
+        "paused": topic.paused.since if topic.paused else None,
         "held by": ", ".join(holds[:3]) if len(topic.sources) > 1 else None,
     }
 

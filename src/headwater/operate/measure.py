@@ -47,7 +47,8 @@ class Gauges:
 
 def _lag(status: Status) -> Iterator[Measure]:
     for view in status.views:
-        yield Measure("view", view.view, view.lag, f"{view.lag:,} commits behind the log")
+        if view.paused is None:
+            yield Measure("view", view.view, view.lag, f"{view.lag:,} commits behind the log")
 
 
 def _freshness(status: Status) -> Iterator[Measure]:
