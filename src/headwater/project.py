@@ -22,6 +22,7 @@ from headwater.config import Settings, load_settings
 from headwater.errors import (
     ArgumentRefused,
     CheckFailed,
+    Finding,
     HeadwaterError,
     Origin,
     SettingsRefused,
@@ -47,6 +48,7 @@ from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, open_codec, open_intake, taking_in
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
+from headwater.operate.promotion import Promotion, compare
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
@@ -152,6 +154,7 @@ class Project:
         self._schemas: SchemaRegistry | None = None
         self._waiting: dict[str, HeadwaterError | None] = {}
         self._stopped: dict[str, HeadwaterError] = {}
+        self._ticker: Ticker | None = None
         rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
         self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
@@ -181,10 +184,29 @@ class Project:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
         with self._planning:
             if self._plan is None:
-                plan = check(self.declared)
-                found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-                self._plan = replace(plan, findings=tuple(found))
+                self._plan = _checked(self.declared, self._parsed.findings)
             return self._plan
+
+    def promote(self, *, only_tell: bool = False) -> Promotion:
+        """Let the declarations that are in the folder now take the place of those that were opened; tell what changes.
+
+        Views that run in this process follow: a view that has changed is built as its next version beside the one that
+        is served, a new one begins, one that is gone ends, and the others go on undisturbed. `CheckFailed` if the
+        declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
+        `only_tell`, nothing is changed either way. Settings stay as they were opened.
+        """
+        with self._planning:
+            before, parsed = self.plan(), _read_declarations(self.folder, self.settings.data)
+            declared = replace(self.declared, declarations=parsed.declarations)
+            after = _checked(declared, parsed.findings).checked()
+            promotion = compare(before, after)
+            if not only_tell:
+                self._parsed, self.declared, self._plan = parsed, declared, after
+                if self._views is not None:
+                    self._views.take_over(after, promotion)
+                if self._ticker is not None:
+                    self._ticker.add(self._topic_log(name) for name in promotion.topics)
+            return promotion
 
     def plan(self) -> Plan:
         """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
@@ -500,6 +522,7 @@ class Project:
         waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
         sent: Callable[[Sent], None] = lambda _: None,
         alerted: Callable[[Alert], None] = lambda _: None,
+        promoted: Callable[[Promotion | HeadwaterError], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
         stays: bool = False,
@@ -511,8 +534,9 @@ class Project:
         later is tried again, and `waits` is told what an intake waits for, and (None) when it goes on; a view that
         another run works on is waited for, or, without `wait`, ends with `ViewBusy`. What is paused rests. A batch that
         is being written when the end comes is finished. Silent topics are ticked. The rules of alerts are looked at,
-        and `alerted` is told of those that begin to fire or are resolved. `progress`, `ended`, `failed`, `waits`,
-        `sent` (how far outlets have come) and `alerted` are called from several threads.
+        and `alerted` is told of those that begin to fire or are resolved. Declarations that have changed are taken over
+        when another process asks for a promotion, and `promoted` is told what came of it. What is told (`sent`: how far
+        outlets have come) is told from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -531,15 +555,32 @@ class Project:
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
-            Ticker(topics, self._maintainer.after),
+            Ticker(topics, self._maintainer.after) as self._ticker,
+            _meanwhile(lambda: self._obey_promotions(promoted)),
             taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
             sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
-            _once_set(wanted, opened.stop),
+            _meanwhile(lambda: opened.stop() if wanted.is_set() else None),
         ):
             done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
             while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log or an outlet goes on
         return done
+
+    def _obey_promotions(self, promoted: Callable[[Promotion | HeadwaterError], None]) -> None:
+        """Promote, if another process has asked for it."""
+        asked = self.wishes.promotion()
+        if asked is None:
+            return
+        number, only_tell = asked
+        found: Promotion | HeadwaterError
+        try:
+            found = self.promote(only_tell=only_tell)
+        except HeadwaterError as error:
+            found = error
+        outcome = {"error": found.as_dict()} if isinstance(found, HeadwaterError) else {"promotion": found.as_dict()}
+        self.wishes.promotion_is_done(number, outcome)
+        if not only_tell:
+            promoted(found)
 
     def send(self, *outlets: str) -> list[Sent]:
         """Send what outlets, by default all, have to send, up to where their views are. One that fails stops alone.
@@ -837,6 +878,13 @@ def _files(folder: Path, data: Path) -> Iterator[Path]:
             yield found
 
 
+def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
+    """The plan with the findings of the files as well."""
+    plan = check(declared)
+    findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+    return replace(plan, findings=tuple(findings))
+
+
 def _read_sql(path: Path, name: str) -> sql.Parsed:
     try:
         return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
@@ -857,22 +905,21 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
 
 
 @contextmanager
-def _once_set(wanted: threading.Event, do: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile, do something once an event is set; until it has had an effect."""
+def _meanwhile(look: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile do something again and again: what it does when there is nothing to do costs nothing."""
     over = threading.Event()
 
-    def wait() -> None:
+    def go_on() -> None:
         while not over.wait(STOP_POLL.total_seconds()):
-            if wanted.is_set():
-                do()
+            look()
 
-    waiting = threading.Thread(target=wait, name="headwater-stop", daemon=True)
-    waiting.start()
+    looking = threading.Thread(target=go_on, name="headwater-meanwhile", daemon=True)
+    looking.start()
     try:
         yield
     finally:
         over.set()
-        waiting.join()
+        looking.join()
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:

@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import headwater as hw
+from headwater.cli.app import app
 from headwater.cli.watch import Board
 from tests.cli.test_commands import headwater, records
 from tests.serve.conftest import DECLARED, Bank
@@ -58,6 +60,16 @@ def test_views_are_paused_and_resumed(folder: Path) -> None:
     assert [view["state"] for view in record["views"]] == ["paused", "empty"]
     assert headwater("resume", "spend", folder=folder).stdout == "spend: goes on\n"
     assert headwater("pause", "payments", folder=folder).returncode == 1, "it has no intake"
+
+
+def test_a_promotion_that_no_run_takes_up_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.cli.serving.PROMOTION", timedelta(milliseconds=300))
+    shown = CliRunner().invoke(app, ["promote", "--project", str(folder)])
+    assert (shown.exit_code, shown.output.partition(":")[0]) == (0, "no run of the project is at work")
+    with hw.open(folder) as project:
+        assert project.wishes.promotion() is None, "nothing is left behind for a later run"
+    (folder / "more.sql").write_text("CREATE MATERIALIZED VIEW x AS SELECT nope FROM payments;")
+    assert CliRunner().invoke(app, ["promote", "--project", str(folder)]).exit_code == 1
 
 
 def test_tokens_are_made_listed_and_revoked(folder: Path) -> None:

@@ -50,6 +50,25 @@ def test_what_cannot_be_administered_is_refused(bank: Bank, path: str, status: i
     assert (found.status_code, found.json()["who"]) == (status, "caller")
 
 
+def test_changed_declarations_are_promoted_or_nothing_is(bank: Bank) -> None:
+    file = bank.project.folder / "bank.sql"
+    declared = file.read_text()
+    file.write_text(declared + "CREATE MATERIALIZED VIEW cards AS SELECT card FROM payments;")
+    told = {"added": ["cards"], "changed": [], "removed": [], "unchanged": ["spend", "untouched"], "topics": []}
+    assert bank.client.post("/promote?dry_run=true").json() == told
+    assert bank.client.get("/views/cards").json()["title"] == 'the project has no view "cards"'
+    assert bank.client.post("/promote").json() == told
+    assert bank.client.get("/views/cards").json()["title"] == 'view "cards" has no rows yet'
+    file.write_text(declared + "CREATE MATERIALIZED VIEW cards AS SELECT colour FROM payments;")
+    refused = bank.client.post("/promote")
+    assert (refused.status_code, refused.json()["who"]) == (409, "author")
+    assert [finding["line"] for finding in refused.json()["findings"]] == [declared.count("\n") + 1]
+    file.write_text(declared.replace("id STRING NOT NULL", "id STRING"))
+    refused = bank.client.post("/promote")
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:headwater:error:promotion-refused")
+    assert bank.client.get("/views/cards").json()["title"] == 'view "cards" has no rows yet'
+
+
 def test_only_operators_administer_and_only_what_they_may(tmp_path: Path) -> None:
     for bank in serve(tmp_path / "exposed", host="0.0.0.0"):
         tokens = Tokens(bank.project.folder)
@@ -58,3 +77,4 @@ def test_only_operators_administer_and_only_what_they_may(tmp_path: Path) -> Non
             assert bank.client.post(f"/views/spend/{action}", headers=bearer(writer)).status_code == 403
             assert bank.client.post(f"/views/untouched/{action}", headers=bearer(keeper)).status_code == 403
             assert bank.client.post(f"/views/spend/{action}", headers=bearer(keeper)).status_code == 202
+        assert bank.client.post("/promote", headers=bearer(keeper)).status_code == 403, "it is about the whole"

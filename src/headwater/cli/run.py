@@ -19,6 +19,7 @@ from typing import Any
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
 from headwater.operate import Alert, CaughtUp, Reading, Sent
+from headwater.operate.promotion import Promotion
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -93,6 +94,14 @@ class Narrator:
         elif topic in self._waiting:
             self._waiting.discard(topic)
             self.tell("intake goes on", topic=topic)
+
+    def promoted(self, found: Promotion | HeadwaterError) -> None:
+        """Tell that changed declarations were taken over, or why not."""
+        if isinstance(found, HeadwaterError):
+            self.tell("declarations refused", "error", **found.as_dict())
+        else:
+            told = {name: ",".join(names) for name, names in found.as_dict().items() if names}
+            self.tell("declarations promoted", **told)
 
     def alerted(self, alert: Alert) -> None:
         """Tell that an alert fires, or is resolved."""

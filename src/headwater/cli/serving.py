@@ -18,13 +18,15 @@ from headwater.cli.arguments import parse_span
 from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json
 from headwater.cli.run import Narrator, ended_by_signals
-from headwater.cli.status import show_alerts, show_rules, show_status
+from headwater.cli.status import show_alerts, show_promotion, show_rules, show_status
 from headwater.cli.watch import Board
 from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused
 from headwater.serve import open_server, require_extra
 
 DEMO_UNATTENDED = timedelta(seconds=30)
+PROMOTION = timedelta(seconds=10)
+"""How long a run is given to take a promotion up."""
 tokens = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API.")
 app.add_typer(tokens, name="token")
 to_tokens = partial(command, to=tokens)
@@ -60,6 +62,7 @@ def run(
                 waits=narrator.waits,
                 sent=narrator.sent,
                 alerted=narrator.alerted,
+                promoted=narrator.promoted,
                 stop=stop,
                 wait=wait,
                 stays=server is not None,  # what is in the stores is served all the same
@@ -136,6 +139,23 @@ def resume(
                 print_json({"name": name, "paused": None})
             else:
                 console.print(f"[green]{name}[/]: goes on")
+
+
+@command
+def promote(
+    only_tell: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Let the run of the project take changed declarations over, without being started anew."""
+    with hw.open(project) as opened:
+        opened.plan()
+        outcome = opened.wishes.promoted(opened.wishes.ask_promotion(only_tell=only_tell), PROMOTION)
+    if json_:
+        print_json({"taken_up": outcome is not None} | (outcome or {}))
+    else:
+        show_promotion(outcome, only_tell)
+    return 1 if outcome and "error" in outcome else 0
 
 
 @command

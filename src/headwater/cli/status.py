@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.markup import escape
 
-from headwater.cli.output import console, show_rows
+from headwater.cli.output import console, problems, show_rows
 from headwater.model import spell_duration
 from headwater.operate import Alert, Alerts, Status
 from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
@@ -62,6 +62,24 @@ def show_rules(alerts: Alerts) -> None:
         console.print(f"[dim]{escape(rule.name)}: {rule.when}{escape(of)} above {rule.above:g}{lasting}[/]")
     if alerts.undelivered:
         console.print(f"[red]the last alert could not be delivered:[/] {escape(alerts.undelivered)}")
+
+
+def show_promotion(outcome: Mapping[str, Any] | None, only_tell: bool) -> None:
+    """What became of a promotion, or would."""
+    if outcome is None:
+        console.print("no run of the project is at work: the next one begins with the declarations that it finds")
+    elif "error" in outcome:
+        error = outcome["error"]
+        problems.print(f"[red]error:[/] {escape(error['summary'])}")
+        for label, text in (("Detail", error.get("detail")), ("Hint", error.get("hint"))):
+            if text:
+                problems.print(f"  {label}: {escape(text)}")
+    else:
+        done = {name: found for name, found in outcome["promotion"].items() if found and name != "unchanged"}
+        for name, found in done.items():
+            console.print(f"[yellow]{name}[/]{' (dry run)' if only_tell else ''}: {', '.join(map(escape, found))}")
+        if not done:
+            console.print("nothing has changed")
 
 
 def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:

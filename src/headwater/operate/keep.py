@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from headwater.operate.halt import Halt
+from headwater.operate.promotion import Promotion
 from headwater.operate.supervise import CaughtUp, Reading
 from headwater.operate.wish import POLL, Wishes
 
 _JOIN = timedelta(milliseconds=100)
 
 
-@dataclass
+@dataclass(eq=False)
 class Keeper:
     """Keeps views up. `run` does one run of a view until its halt is wanted; `ended` is told of each view's end.
 
-    With `stays` it goes on though every view has stopped, since each can be resumed.
+    With `stays` it goes on though every view has stopped, since each can be resumed. One that `takes_new` keeps up
+    views that a promotion adds.
     """
 
     run: Callable[[str, Halt], CaughtUp]
@@ -31,6 +33,7 @@ class Keeper:
     ended: Callable[[CaughtUp], object]
     halt: Halt
     stays: bool = False
+    takes_new: bool = True
     _kept: dict[str, _Kept] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -41,18 +44,17 @@ class Keeper:
                 self._kept[name] = _Kept(name, self)
                 self._kept[name].thread.start()
 
-    def renew(self, names: Iterable[str]) -> None:
-        """Let these end their runs and begin others: they are declared in another way."""
+    def take_over(self, promotion: Promotion) -> None:
+        """Let views that have changed end their runs and begin others, and keep up those that are declared now."""
         with self._guard:
-            for kept in (self._kept[name] for name in names if name in self._kept):
-                kept.renew()
-
-    def end(self, names: Iterable[str]) -> None:
-        """Keep these up no longer."""
-        with self._guard:
-            gone = [self._kept.pop(name) for name in names if name in self._kept]
+            concerned = [self._kept[name] for name in promotion.changed if name in self._kept]
+            gone = [self._kept.pop(name) for name in promotion.removed if name in self._kept]
+        for kept in concerned:
+            kept.renew()
         for kept in gone:
-            kept.halt.now()
+            threading.Thread(target=kept.halt.now, daemon=True).start()
+        if self.takes_new and not self.halt.is_wanted:
+            self.begin(promotion.added)
 
     def wait(self) -> list[CaughtUp]:
         """Wait until every view has ended; an interrupt ends them, and is passed on."""

@@ -24,6 +24,7 @@ from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.keep import Keeper
 from headwater.operate.ledger import Ledger, ledger_of
+from headwater.operate.promotion import Promotion, is_read
 from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
@@ -84,6 +85,7 @@ class Views:
         self._stores: dict[str, Store] = {}
         self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
+        self._keepers: set[Keeper] = set()
         self._columns = KeptColumns()
 
     def catch_up(
@@ -151,20 +153,40 @@ class Views:
         halt = Halt()
         self._halts.add(halt)
         logs = {log for planned in kept if not _unsupported(planned) for log in self._logs(planned).values()}
-        for planned in kept:
-            if self._is_read(planned):  # its readers may be there first
-                self._derived_log_of(planned).create()
-        try:
-            with Watch(logs) as watch:
+        self._publishable(kept)
+        with Watch(logs) as watch:
 
-                def run(name: str, own: Halt) -> CaughtUp:
-                    return self._run(self._plan.view(name), options or {}, report, own, watch, waits=wait)
+            def run(name: str, own: Halt) -> CaughtUp:
+                try:
+                    planned = self._plan.view(name)
+                    watch.add(self._logs(planned).values())
+                except HeadwaterError as error:
+                    return CaughtUp(name, 0, error=error)
+                return self._run(planned, options or {}, report, own, watch, waits=wait)
 
-                keeper = Keeper(run, self.wishes, report, ended, halt, stays)
+            keeper = Keeper(run, self.wishes, report, ended, halt, stays, takes_new=not names)
+            self._keepers.add(keeper)
+            try:
                 keeper.begin(planned.name for planned in kept)
                 return keeper.wait()
-        finally:
-            self._halts.discard(halt)
+            finally:
+                self._halts.discard(halt)
+                self._keepers.discard(keeper)
+
+    def take_over(self, plan: Plan, promotion: Promotion) -> None:
+        """Let another plan take the place of this one, and let the views that are kept up follow it."""
+        if "_spark" in self.__dict__:
+            self._register(self._spark, plan)
+        self._plan = plan
+        self._publishable(self._declared())
+        for keeper in tuple(self._keepers):
+            keeper.take_over(promotion)
+
+    def _publishable(self, views: Iterable[PlannedView]) -> None:
+        """Make the derived topics of views that are read: their readers may be there first."""
+        for planned in views:
+            if planned.view.materialized and is_read(self._plan, planned.name):
+                self._derived_log_of(planned).create()
 
     def _chosen(self, names: Iterable[str] | None) -> list[PlannedView]:
         """The named views as they are named, behind those that they read; all, as declared, if none is named."""
@@ -359,7 +381,7 @@ class Views:
         except HeadwaterError as error:
             return CaughtUp(planned.name, 0, error=error)
         settings = self._spark, options, self._patience, halt, report, self._chance
-        derived = self._derived_log_of(planned) if self._is_read(planned) else None
+        derived = self._derived_log_of(planned) if is_read(self._plan, planned.name) else None
         run = Run(planned, store, versions, self.wishes, logs, *settings, derived, watch, waits, self._columns)
         return run.catch_up() if watch is None else run.keep_up()
 
@@ -382,11 +404,6 @@ class Views:
         if scan.kind == "view":
             return self._derived_log_of(self._plan.view(scan.relation))
         return self._log_of(scan.relation)
-
-    def _is_read(self, planned: PlannedView) -> bool:
-        """Whether another view reads the derived topic of a view."""
-        scans = (scan for found in self._plan.views.values() if found.view.materialized for scan in found.scans)
-        return any(scan.kind == "view" and scan.relation == planned.name for scan in scans)
 
     def _batch(self, planned: PlannedView, after: Commits, upto: Commits) -> BatchView:
         """A view over commits of the topics that it reads, itself or through other views."""
@@ -440,12 +457,16 @@ class Views:
 
     @cached_property
     def _spark(self) -> Any:
-        from headwater.engine.function import register
         from headwater.engine.session import open_session
 
         session = open_session(self._plan.project.name, self._settings, self._home)
-        register(session, self._plan.functions)
+        self._register(session, self._plan)
         return session
+
+    def _register(self, session: Any, plan: Plan) -> None:
+        from headwater.engine.function import register
+
+        register(session, plan.functions)
 
 
 def _left(done: CaughtUp) -> CaughtUp:

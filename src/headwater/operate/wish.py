@@ -1,19 +1,21 @@
 """Wishes: what an operator wants of views and intakes, kept below the project until it is done or taken back.
 
 A *pause* lasts until it is taken back, over restarts. A *replay* is asked for once, and done by whichever run works on
-the view. Wishes are files, so that any process can leave one, and every run of the project obeys it.
+the view. A *promotion* lets the run of the project take changed declarations over. Wishes are files, so that any
+process can leave one, and every run of the project obeys it.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from headwater.log import folder_of, wall_clock
 from headwater.operate.halt import Halt
@@ -77,6 +79,35 @@ class Wishes:
     def replay_is_begun(self, view: str) -> None:
         """Forget that a replay was asked for: nothing of the version before can be gone on from any more."""
         self._replay(view).unlink(missing_ok=True)
+
+    def ask_promotion(self, *, only_tell: bool) -> str:
+        """Let the run of the project take its declarations over, or only tell what that would mean; gives a number."""
+        number = self._now().isoformat()
+        self._write(self._folder / "promotion", json.dumps({"number": number, "only_tell": only_tell}))
+        return number
+
+    def promotion(self) -> tuple[str, bool] | None:
+        """A promotion that is asked for: its number, and whether it is only to be told."""
+        text = _text(self._folder / "promotion")
+        record = json.loads(text) if text is not None else None
+        return None if record is None else (record["number"], record["only_tell"])
+
+    def promotion_is_done(self, number: str, outcome: Mapping[str, Any]) -> None:
+        """Write down what became of a promotion, for whoever has asked."""
+        self._write(self._folder / "promoted", json.dumps({"number": number, "outcome": outcome}, default=str))
+        (self._folder / "promotion").unlink(missing_ok=True)
+
+    def promoted(self, number: str, within: timedelta) -> dict[str, Any] | None:
+        """Wait for what became of a promotion; None, and it is no longer asked for, if no run has taken it up."""
+        deadline = time.monotonic() + within.total_seconds()
+        while time.monotonic() < deadline:
+            text = _text(self._folder / "promoted")
+            record = json.loads(text) if text is not None else {}
+            if record.get("number") == number:
+                return dict(record["outcome"])
+            time.sleep(POLL.total_seconds() / 4)
+        (self._folder / "promotion").unlink(missing_ok=True)
+        return None
 
     @contextmanager
     def obeyed(self, subject: Subject, name: str, halt: Halt) -> Iterator[None]:

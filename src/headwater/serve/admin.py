@@ -69,6 +69,18 @@ def routes(service: Service) -> APIRouter:
         project.resume(topic)
         return answer(_paused("topic", topic, None), ACCEPTED)
 
+    @router.post("/promote")
+    def promote(
+        dry_run: bool = False,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Let the declarations that are in the project's folder now take effect, or (`dry_run`) tell what would change.
+
+        Views that have changed are built as their next versions beside what is served; the others go on undisturbed.
+        """
+        access.check_whole()
+        return answer(project.promote(only_tell=dry_run).as_dict())
+
     return router
 
 
