@@ -9,7 +9,9 @@ from headwater.operate.supervise import CaughtUp, Patience, Reading
 from headwater.operate.verify import Verified
 from headwater.operate.views import Views
 from headwater.operate.watchman import Alerts
+from headwater.operate.why import Why
 
 __all__ = [
     "Alert", "Alerts", "CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Sent", "Status", "Verified", "Views",
+    "Why",
 ]  # fmt: skip
