@@ -47,8 +47,8 @@ def routes(service: Service) -> APIRouter:
         access.check_view(name)
         view = project.plan().view(name).name
         if after is not None:
-            Way(project, view, read(project, after)).wait(_patience(timeout, service.settings.longest_wait))
-        version = _served(project, view)
+            Way(project, view, read(project, after)).wait(patience(timeout, service.settings.longest_wait))
+        version = served(project, view)
         target, parameters = version.target, request.query_params.multi_items()
         selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
         with service.queries.taken():
@@ -106,7 +106,8 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-def _patience(text: str | None, longest: timedelta) -> timedelta:
+def patience(text: str | None, longest: timedelta) -> timedelta:
+    """How long a request is willing to wait."""
     if text is None:
         return min(DEFAULT_WAIT, longest)
     try:
@@ -116,7 +117,8 @@ def _patience(text: str | None, longest: timedelta) -> timedelta:
     return min(found, longest)
 
 
-def _served(project: Project, view: str) -> Version:
+def served(project: Project, view: str) -> Version:
+    """The version of a view that is served; `UnknownView` if it has no rows yet."""
     version = project.served(view)
     if version is None:
         raise no_rows(view)
