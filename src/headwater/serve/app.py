@@ -11,8 +11,12 @@ from headwater.serve import admin, changes, cut, query, schemas, status, streams
 from headwater.serve.access import Access, Tokens, asks
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
+from headwater.serve.limit import RateLimit, Rates
 from headwater.serve.problem import handle_problems
 from headwater.serve.service import Service
+
+PER_SECOND = 500
+"""How often a client may ask where tokens are needed, unless the settings say otherwise."""
 
 
 def create_app(service: Service) -> FastAPI:
@@ -36,7 +40,12 @@ def create_app(service: Service) -> FastAPI:
         app.add_middleware(OwnOrigin)
     else:
         _describe(app)
-    app.add_middleware(SecureHeaders)
+    per_second = service.settings.requests_per_second
+    if per_second is None:
+        per_second = 0 if on_loopback else PER_SECOND
+    if per_second:
+        app.add_middleware(RateLimit, rates=Rates(per_second), tokens=app.state.tokens)
+    app.add_middleware(SecureHeaders, over_tls=service.settings.tls_cert is not None)
     return app
 
 
