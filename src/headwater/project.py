@@ -72,7 +72,7 @@ from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
-from headwater.store import OpenStore, Version, open_store
+from headwater.store import OpenStore, Position, Version, open_store
 
 if TYPE_CHECKING:
     from headwater.intake.kafka import KafkaIntake, Taken
@@ -653,6 +653,10 @@ class Project:
     def served(self, view: str) -> Version | None:
         """The version of a view that is served, with its position; None while it has no rows to serve."""
         return self._opened_views().served(view)
+
+    def place(self, view: str) -> tuple[int, Position | None] | None:
+        """The version of a view that is served and its position, as `served` has them; None while it has no rows."""
+        return self._opened_views().place(view)
 
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""
