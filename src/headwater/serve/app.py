@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import changes, query, schemas, status, streams, views
+from headwater.serve import admin, changes, query, schemas, status, streams, views
 from headwater.serve.access import Access, Tokens, asks
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
@@ -29,7 +29,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
-    for part in (changes, views, streams, query, status, schemas):
+    for part in (changes, views, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])

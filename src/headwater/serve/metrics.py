@@ -25,6 +25,7 @@ class Metrics(Collector):
         yield from _topics(status)
         yield from _views(status)
         yield from _outlets(status)
+        yield from _alerts(status)
 
     def describe(self) -> Iterator[Metric]:
         """Nothing beforehand: registering must not ask the project."""
@@ -43,14 +44,18 @@ def _topics(status: Status) -> Iterator[Metric]:
     waits = GaugeMetricFamily(
         "headwater_intake_waiting", "1 if the intake of a topic waits for something.", labels=["topic"]
     )
+    paused = GaugeMetricFamily(
+        "headwater_intake_paused", "1 if the operator has paused the intake of a topic.", labels=["topic"]
+    )
     for topic in status.topics:
+        paused.add_metric([topic.topic], float(topic.paused is not None))
         waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
         dead.add_metric([topic.topic], topic.dead)
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, head, behind, waits)
+    yield from (rows, dead, head, behind, waits, paused)
 
 
 def _views(status: Status) -> Iterator[Metric]:
@@ -59,6 +64,7 @@ def _views(status: Status) -> Iterator[Metric]:
         "headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", labels=["view", "store"]
     )
     stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
+    paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
     fresh = GaugeMetricFamily(
@@ -69,6 +75,7 @@ def _views(status: Status) -> Iterator[Metric]:
         for store in view.stores:
             stores.add_metric([view.view, store.store], store.lag)
         stopped.add_metric([view.view], float(view.state == "stopped"))
+        paused.add_metric([view.view], float(view.paused is not None))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
             for fate in _LEDGER:
@@ -77,7 +84,7 @@ def _views(status: Status) -> Iterator[Metric]:
             found = view.figures.freshness(share) if view.figures else None
             if found is not None:
                 fresh.add_metric([view.view, str(share)], found)
-    yield from (lag, stores, stopped, fates, remainder, fresh)
+    yield from (lag, stores, stopped, paused, fates, remainder, fresh)
 
 
 def _outlets(status: Status) -> Iterator[Metric]:
@@ -92,3 +99,14 @@ def _outlets(status: Status) -> Iterator[Metric]:
         sent.add_metric(labels, outlet.sent.changes)
         dead.add_metric(labels, outlet.sent.dead)
     yield from (lag, stopped, sent, dead)
+
+
+def _alerts(status: Status) -> Iterator[Metric]:
+    firing = GaugeMetricFamily(
+        "headwater_alert_firing",
+        "1 if an alert fires, 0 if it is pending or resolved.",
+        labels=["rule", "kind", "name"],
+    )
+    for alert in status.alerts:
+        firing.add_metric([alert.rule, alert.kind, alert.name], float(alert.state == "firing"))
+    yield firing
