@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.kept import keeps_panes
-from headwater.engine.live import Changes
+from headwater.engine.live import Changes, Effort
 from headwater.engine.slice import OPEN, Settled, Slice
 from headwater.engine.small import SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
@@ -99,7 +99,7 @@ class SettleView:
         return at
 
     def _step(self, found: Slice, before: pa.Table | None) -> tuple[Settled, pa.Table]:
-        schema = output_schema(self.planned)
+        schema, began_at = output_schema(self.planned), datetime.now(UTC)
         rows, ledger = found.computed()
         settled, still_open = rows.filter(pc.invert(rows[OPEN])), rows.filter(rows[OPEN])
         if self.planned.view.every is not None:
@@ -113,7 +113,8 @@ class SettleView:
         else:
             upserts = settled.select(schema.names).cast(schema)
             deletes = schema.empty_table().select(list(self.key))
-        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger))
+        effort = Effort(began_at, still_open.nbytes)
+        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger, effort))
         self._forget(found.number)
         return Settled(found.number, found.upto, found.reached), still_open
 
