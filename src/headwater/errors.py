@@ -7,7 +7,7 @@
     │       └── Caution                   one that is shown and doesn't refuse
     │       └── Caution                   a finding that is shown and doesn't refuse
     ├── CallError                 the caller of the API or of a command: a wrong name, a wrong argument
-    │   ├── UnknownTopic  UnknownView  UnknownOutlet  NotAProject  ProjectExists  ArgumentRefused
+    │   ├── UnknownTopic  UnknownView  UnknownRow  UnknownOutlet  NotAProject  ProjectExists  ArgumentRefused
     │   ├── UnsortedLoad              a load would make most of itself late
     │   ├── StrictLoadRefused         a strict load has unreadable rows
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
@@ -329,6 +329,10 @@ class UnknownOutlet(CallError):
 
 class UnknownView(CallError):
     """The project declares no view of that name."""
+
+
+class UnknownRow(CallError):
+    """A view has no row of this name, and no event came too late for one."""
 
 
 class ArgumentRefused(CallError):

@@ -39,7 +39,7 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
-from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
+from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views, Why
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt
 from headwater.operate.intake import drain, open_codec, open_intake, taking_in
@@ -47,6 +47,7 @@ from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, send
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
+from headwater.operate.why import MOST
 from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
@@ -571,6 +572,13 @@ class Project:
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
         return self._opened_views().verify(view)
+
+    def why(self, view: str, row: Mapping[str, Any], *, most: int = MOST) -> Why:
+        """The events behind a row of a view, which is named by its columns, and those that came too late for it.
+
+        Values may be text. `most` events of each are shown, the first in log order.
+        """
+        return self._opened_views().why(view, row, most)
 
     def explain(self, view: str, *, spark: bool = False) -> Explained:
         """How a view is executed and why, the state it keeps, and its versions in the store; `str` of it is for people.

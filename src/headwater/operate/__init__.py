@@ -7,5 +7,6 @@ from headwater.operate.status import Status
 from headwater.operate.supervise import CaughtUp, Patience, Reading
 from headwater.operate.verify import Verified
 from headwater.operate.views import Views
+from headwater.operate.why import Why
 
-__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Sent", "Status", "Verified", "Views"]
+__all__ = ["CaughtUp", "Explained", "Ledger", "Patience", "Reading", "Sent", "Status", "Verified", "Views", "Why"]

@@ -27,6 +27,7 @@ from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import ASKED, GONE, Versions
+from headwater.operate.why import Row, Why, condition_of, events_at, only_row, typed_row
 from headwater.outlets import Feed
 from headwater.outlets.discard import totals_apart
 from headwater.plan import Plan, PlannedOutlet, PlannedView
@@ -312,6 +313,28 @@ class Views:
         miscounted = {fate: (kept.get(fate, 0), count) for fate, count in counts.items() if kept.get(fate, 0) != count}
         remainder = ledger_of(planned.name, number, commits, kept).remainder
         return Verified(planned.name, number, commits, expected.num_rows, missing, extra, miscounted, remainder)
+
+    def why(self, name: str, row: Row, most: int) -> Why:
+        """The events behind a row of the served version, and those that came too late for it."""
+        from headwater.engine.batch import EVENTS
+        from headwater.engine.stamp import BEHIND
+        from headwater.engine.view import span_of
+
+        planned = self._plan.view(name)
+        asked = typed_row(planned.name, planned.columns, row)
+        version = self._versions(planned).promoted()
+        commits = _commits(planned, version)
+        with failures_of(planned.name):
+            view = replace(self._batch_at(planned, commits).tracing(), between=span_of(planned, asked))
+            found, late = view.why(self._spark, condition_of(asked), most)
+        names = [column.name for column in planned.columns]
+        shown = only_row(planned.name, planned.identity, asked, found.select(names), late)
+        topics = {topic: self._log_of(topic) for topic in self._plan.graph.upstream(name) & set(self._plan.topics)}
+        counts = [sum(part[EVENTS].to_pylist()) for part in (found, late)]
+        places = [
+            events_at(topics, (place for row in part[BEHIND].to_pylist() for place in row)) for part in (found, late)
+        ]
+        return Why(planned.name, version.target.version, commits, shown, counts[0], places[0], counts[1], places[1])
 
     def explain(self, name: str, *, spark: bool = False) -> Explained:
         """How a view is executed and why, the state it keeps, and its versions; with `spark`, Spark's plan as well."""

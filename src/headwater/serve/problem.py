@@ -25,6 +25,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (errors.UnknownTopic, 404),
     (errors.UnknownView, 404),
     (errors.UnknownVersion, 404),
+    (errors.UnknownRow, 404),
     (errors.UnknownStore, 404),
     (errors.UnknownSchema, 404),
     (errors.SchemaIncompatible, 409),
