@@ -48,6 +48,7 @@
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
     │   ├── ViewBusy  OutletBusy      another run works on the view, or sends; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
+    │   ├── PromotionRefused          a project that runs can't take changed declarations over
     │   ├── NotReached                a view had not come to a position in time; a retry may succeed
     │   ├── Overloaded                as much is under way as may be at a time; a retry may succeed
     │   ├── ExtraMissing              packages of an extra are not installed
@@ -534,6 +535,10 @@ class ChangesLost(OperatorError):
 
 class SettingsRefused(OperatorError):
     """headwater.toml can't be used."""
+
+
+class PromotionRefused(OperatorError):
+    """Changed declarations can't take effect in a project that runs; a new run begins with them."""
 
 
 class NotReached(OperatorError):

@@ -247,7 +247,7 @@ def intake(
             for taken in opened.take_in(*(topics or ())):
                 show_taken(taken, json_)
             return 0
-        failed = run_intakes(opened.intakes(*(topics or ())), Halt())
+        failed = run_intakes(opened.intakes(*(topics or ())), Halt(), opened.wishes)
     for error in failed:
         show_error(error, as_records=json_)
     return 1 if failed else 0

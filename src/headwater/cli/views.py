@@ -38,11 +38,17 @@ def caught_up_record(done: CaughtUp) -> dict[str, Any]:
         "commits": dict(position.commits) if position else {},
         "watermark": position.watermark if position else None,
         "rebuilt": done.rebuilt,
+        "paused": done.paused is not None,
+        "left_to": done.left_to,
     }
 
 
 def show_caught_up(done: CaughtUp) -> None:
-    """How far a view has come."""
+    """How far a view has come, or why it was left as it is."""
+    if done.paused or done.left_to:
+        why = str(done.paused) if done.paused else f"{done.left_to} was asked to build it anew"
+        console.print(f"[yellow]{done.view}[/]: {escape(why)}")
+        return
     position = done.position
     commits = ", ".join(f"{topic} {commit}" for topic, commit in position.commits) if position else "nothing"
     rebuilt = f" [yellow](rebuilt from the log: {done.rebuilt})[/]" if done.rebuilt else ""

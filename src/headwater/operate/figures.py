@@ -18,7 +18,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at
 from headwater.operate.supervise import CaughtUp, Reading
 
-State = Literal["starting", "following", "waiting", "stopped"]
+State = Literal["starting", "following", "waiting", "paused", "stopped"]
 SAMPLES = 500
 """How many commits, or batches, the times of a view are told from."""
 RATE_OVER = timedelta(seconds=10)
@@ -104,9 +104,14 @@ class Gauge:
         with self._guard:
             figures = self._views.setdefault(reading.view, Figures(reading.view))
             figures.note = reading.note
+            if reading.paused:
+                figures.state = "paused"
+                return
             if reading.note is not None:
                 figures.state = "waiting"
                 return
+            if figures.state in ("paused", "stopped"):
+                figures.state, figures.error = "starting", None
             figures.version, figures.heads = reading.version, reading.heads
             if reading.commits:
                 self._advance(figures, reading)

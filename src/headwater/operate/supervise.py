@@ -22,7 +22,8 @@ from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
-from headwater.operate.versions import Chosen, Versions
+from headwater.operate.versions import ASKED, GONE, Chosen, Versions
+from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Store, Target
 
@@ -58,13 +59,18 @@ class Patience:
 
 @dataclass(frozen=True)
 class CaughtUp:
-    """What became of one view. `rebuilt` says why it was built from the start of the log; `error` why it stopped."""
+    """What became of one view. `rebuilt` says why it was built from the start of the log; `error` why it stopped.
+
+    One that is `paused` was left as it is. `left_to` is the run that works on a view and was asked to replay it.
+    """
 
     view: str
     version: int
     position: Position | None = None
     rebuilt: str | None = None
     error: HeadwaterError | None = None
+    paused: Paused | None = None
+    left_to: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Reading:
 
     `events` are the rows of the log that the last batch has read. It began at an instant; that it was written took
     `writing` of its time, and so many bytes are kept from one batch to the next. `note` says what the run waits for,
-    if it does.
+    if it does; `paused` that it rests because the operator wants it to.
     """
 
     view: str
@@ -84,6 +90,7 @@ class Reading:
     note: str | None = None
     version: int = 0
     events: int = 0
+    paused: bool = False
     began_at: datetime | None = None
     writing: timedelta = timedelta()
     state_bytes: int = 0
@@ -99,6 +106,7 @@ class Run:
     planned: PlannedView
     store: Store
     versions: Versions
+    wishes: Wishes
     logs: Mapping[str, TopicLog]
     spark: Any
     options: Mapping[str, str]
@@ -137,16 +145,30 @@ class Run:
         name, number = self.planned.name, 0
         try:
             with self.versions.locked():
-                chosen = self._patiently(self.versions.choose)
+                if paused := self.wishes.paused("view", name):
+                    return CaughtUp(name, 0, paused=paused)
+                chosen = self._chosen()
                 number = chosen.number
-                chosen = self._follow(chosen)
+                with self.wishes.obeyed("view", name, self.halt):
+                    chosen = self._follow(chosen)
                 return self._patiently(lambda: self._served(chosen))
         except HeadwaterError as error:
-            return CaughtUp(name, number, error=error)
+            paused = self.wishes.paused("view", name) if self.halt.is_wanted else None
+            return CaughtUp(name, number, error=None if paused else error, paused=paused)
         except OSError as cause:
             return CaughtUp(name, number, error=_refused(name, cause))
         except Exception as cause:
             return CaughtUp(name, number, error=_mistake(name, cause))
+
+    def _chosen(self) -> Chosen:
+        """The version to work on; a new one, if a replay was asked for."""
+        name = self.planned.name
+        if not self.wishes.is_replay_asked(name):
+            return self._patiently(self.versions.choose)
+        self.versions.forget()
+        self.wishes.replay_is_begun(name)
+        chosen = self._patiently(self.versions.choose)
+        return replace(chosen, rebuilt=ASKED) if chosen.rebuilt == GONE else chosen
 
     def _served(self, chosen: Chosen) -> CaughtUp:
         name = self.planned.name

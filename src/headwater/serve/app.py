@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import changes, door, query, schemas, status, streams, views
+from headwater.serve import admin, changes, door, query, schemas, status, streams, views
 from headwater.serve.access import Access, Tokens, asks
 from headwater.serve.door import Door
 from headwater.serve.encode import answer
@@ -30,7 +30,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
-    for part in (changes, views, streams, query, status, schemas):
+    for part in (changes, views, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])

@@ -26,6 +26,7 @@ class Metrics(Collector):
         yield from _views(status)
         yield from _runs(status)
         yield from _outlets(status)
+        yield from _alerts(status)
 
     def describe(self) -> Iterator[Metric]:
         """Nothing beforehand: registering must not ask the project."""
@@ -44,14 +45,18 @@ def _topics(status: Status) -> Iterator[Metric]:
     waits = GaugeMetricFamily(
         "headwater_intake_waiting", "1 if the intake of a topic waits for something.", labels=["topic"]
     )
+    paused = GaugeMetricFamily(
+        "headwater_intake_paused", "1 if the operator has paused the intake of a topic.", labels=["topic"]
+    )
     for topic in status.topics:
+        paused.add_metric([topic.topic], float(topic.paused is not None))
         waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
         dead.add_metric([topic.topic], topic.dead)
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, head, behind, waits)
+    yield from (rows, dead, head, behind, waits, paused)
 
 
 def _views(status: Status) -> Iterator[Metric]:
@@ -60,6 +65,7 @@ def _views(status: Status) -> Iterator[Metric]:
         "headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", labels=["view", "store"]
     )
     stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
+    paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
     behind = GaugeMetricFamily(
@@ -70,13 +76,14 @@ def _views(status: Status) -> Iterator[Metric]:
         for store in view.stores:
             stores.add_metric([view.view, store.store], store.lag)
         stopped.add_metric([view.view], float(view.state == "stopped"))
+        paused.add_metric([view.view], float(view.paused is not None))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
             for fate in _LEDGER:
                 fates.add_metric([view.view, fate], getattr(view.ledger, fate))
         if view.watermark is not None and view.watermark.year > 1970:
             behind.add_metric([view.view], (status.at - view.watermark).total_seconds())
-    yield from (lag, stores, stopped, fates, remainder, behind)
+    yield from (lag, stores, stopped, paused, fates, remainder, behind)
 
 
 def _runs(status: Status) -> Iterator[Metric]:
@@ -120,3 +127,14 @@ def _outlets(status: Status) -> Iterator[Metric]:
         sent.add_metric(labels, outlet.sent.changes)
         dead.add_metric(labels, outlet.sent.dead)
     yield from (lag, stopped, sent, dead)
+
+
+def _alerts(status: Status) -> Iterator[Metric]:
+    firing = GaugeMetricFamily(
+        "headwater_alert_firing",
+        "1 if an alert fires, 0 if it is pending or resolved.",
+        labels=["rule", "kind", "name"],
+    )
+    for alert in status.alerts:
+        firing.add_metric([alert.rule, alert.kind, alert.name], float(alert.state == "firing"))
+    yield firing
