@@ -62,7 +62,9 @@ class ServeSettings(_Section):
 
     host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
     port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
-    dashboard: bool = Field(default=True, description="Whether the dashboard is served; on loopback only.")
+    dashboard: bool = Field(
+        default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
+    )
     body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.kept import keeps_panes
-from headwater.engine.live import Changes
+from headwater.engine.live import Changes, Effort
 from headwater.engine.slice import OPEN, Settled, Slice
 from headwater.engine.small import SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
@@ -97,11 +97,12 @@ class SettleView:
             while found is not None and not self.halted():
                 if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
                     open_part = self._open_part(spark, at)
+                began_at = datetime.now(UTC)
                 rows, ledger = found.computed() if computed is None else computed.result()
                 reached = Settled(found.number, found.upto, found.reached)
                 following = self._next(spark, streams, reached)
                 computed = aside.submit(following.computed) if following and self._is_apart(following) else None
-                open_part = self._step(found, rows, ledger, open_part)
+                open_part = self._step(found, rows, ledger, open_part, began_at)
                 at, found = reached, following
         return at
 
@@ -117,7 +118,9 @@ class SettleView:
         keeps = keeps_panes(self.planned) is not None or any(scan.within is not None for scan in self.planned.scans)
         return self.planned.emit is Emit.FINAL and not keeps and not following.read
 
-    def _step(self, found: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None) -> pa.Table:
+    def _step(
+        self, found: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None, began_at: datetime
+    ) -> pa.Table:
         """Deliver what was computed; the open part."""
         schema = output_schema(self.planned)
         settled, still_open = rows.filter(pc.invert(rows[OPEN])), rows.filter(rows[OPEN])
@@ -132,7 +135,8 @@ class SettleView:
         else:
             upserts = settled.select(schema.names).cast(schema)
             deletes = schema.empty_table().select(list(self.key))
-        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger))
+        effort = Effort(began_at, still_open.nbytes)
+        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger, effort))
         self._forget(found.number)
         return still_open
 
