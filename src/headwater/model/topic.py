@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from headwater.errors import Origin
 from headwater.model.column import Column, schema_of
-from headwater.model.intake import Kafka
+from headwater.model.intake import Intake
 from headwater.model.lateness import WatermarkStrategy
 
 
@@ -37,7 +37,7 @@ class Topic:
     idle: timedelta | None = None
     max_ahead: timedelta | None = timedelta(days=1)
     personal: tuple[Personal, ...] = ()
-    intake: Kafka | None = None
+    intake: Intake | None = None
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
