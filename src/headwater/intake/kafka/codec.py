@@ -17,7 +17,7 @@ def codec_of(topic: Topic, options: Mapping[str, str], own: Schemas | None = Non
     `own` are the schemas to read with if neither the topic nor its cluster names a registry.
     """
     kafka = topic.intake
-    assert kafka is not None, "only what comes from Kafka has a format"
+    assert isinstance(kafka, Kafka), "only what comes from Kafka has a format"
     if kafka.envelope is None:
         return None if kafka.format == "json" else _inner(topic, kafka, options, own)
     from headwater.intake.kafka.debezium import DebeziumCodec
