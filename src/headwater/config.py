@@ -68,7 +68,9 @@ class ServeSettings(_Section):
     requests_per_second: float | None = Field(
         default=None, ge=0, description="How often a client may ask; 0 for no limit."
     )
-    dashboard: bool = Field(default=True, description="Whether the dashboard is served; on loopback only.")
+    dashboard: bool = Field(
+        default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
+    )
     body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")

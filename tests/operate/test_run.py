@@ -88,6 +88,8 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             assert figures["bad"].state == "stopped"
             assert figures["totals"].figures is not None
             assert figures["totals"].figures.freshness(0.5) is not None
+            assert 0 < (figures["totals"].figures.batch_time(0.5) or 0) < 60
+            assert figures["totals"].figures.state_bytes > 0
         errors = {found.view: found.error.code() if found.error else None for found in done}
         assert errors == {"totals": None, "best": None, "pairs": None, "bad": "view-failed"}
         caught_up = {found.view: found for found in project.catch_up("totals", "best", "pairs")}

@@ -89,7 +89,9 @@ def test_what_is_deployed_asks_for_metrics_that_exist(bank: Bank) -> None:
     yaml.safe_load((deployed / "prometheus.yml").read_text())
     (group,) = yaml.safe_load((deployed / "alerts.yml").read_text())["groups"]
     panels = json.loads((deployed / "grafana" / "headwater.json").read_text())["panels"]
-    asked = [rule["expr"] for rule in group["rules"]] + [panel["targets"][0]["expr"] for panel in panels]
+    asked = [rule["expr"] for rule in group["rules"]] + [
+        target["expr"] for panel in panels for target in panel["targets"]
+    ]
     bank.client.post("/streams/payments/events", json=event(1))
     given = set(re.findall(r"^# TYPE (headwater_\w+) ", bank.client.get("/metrics").text, re.MULTILINE))
     named = {name for expression in asked for name in re.findall(r"headwater_\w+", expression)}

@@ -174,6 +174,6 @@ def topic_status(
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")
 _FIGURES = (
     "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
-    "written_at", "note", "error",
+    "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",
 )  # fmt: skip
 _COUNTS = ("rows_in", "used", "filtered", "late", "duplicates", "expanded", "dead", "remainder")

@@ -77,8 +77,9 @@ class CaughtUp:
 class Reading:
     """How far a run has come: the commits that it has read of each topic, their heads, and the rows it has written.
 
-    `events` are the rows of the log that the last batch has read. `note` says what it waits for, if it does; `paused`
-    that it rests because the operator wants it to.
+    `events` are the rows of the log that the last batch has read. It began at an instant; that it was written took
+    `writing` of its time, and so many bytes are kept from one batch to the next. `note` says what the run waits for,
+    if it does; `paused` that it rests because the operator wants it to.
     """
 
     view: str
@@ -90,6 +91,9 @@ class Reading:
     version: int = 0
     events: int = 0
     paused: bool = False
+    began_at: datetime | None = None
+    writing: timedelta = timedelta()
+    state_bytes: int = 0
 
 
 @dataclass
@@ -240,14 +244,16 @@ class Run:
             nonlocal is_served
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
+            began = time.monotonic()
             self.store.apply(target, epoch, batch)
+            writing = timedelta(seconds=time.monotonic() - began)
             self.failing_since = None
             if derived is not None:
                 derived.publish(changes.settled)
             is_served = is_served or self._serve_at(number, heads, changes.commits)
             self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
-            self._tell(changes, heads, number)
+            self._tell(changes, heads, number, writing)
 
         self.report(Reading(self.planned.name, {}, heads, self.rows, version=number))
         checkpoint = self.versions.checkpoint(number)
@@ -266,13 +272,14 @@ class Run:
         self._serve(number)
         return True
 
-    def _tell(self, changes: Changes, heads: Mapping[str, int], number: int) -> None:
+    def _tell(self, changes: Changes, heads: Mapping[str, int], number: int, writing: timedelta) -> None:
         if self.watch is not None:
             found = self.watch.heads(self.logs.values())
             heads = {name: found[log] for name, log in self.logs.items()}
-        events = changes.ledger.get("logged", 0)
+        events, effort = changes.ledger.get("logged", 0), changes.effort
         reading = Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark)
-        self.report(replace(reading, version=number, events=events))
+        reading = replace(reading, version=number, events=events, began_at=effort.began_at, writing=writing)
+        self.report(replace(reading, state_bytes=effort.state_bytes))
 
     def _stream(self, view: LiveView) -> None:
         if self.watch is None:

@@ -7,8 +7,9 @@ from importlib.metadata import version
 from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import admin, changes, cut, query, schemas, status, streams, views
+from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
 from headwater.serve.access import Access, Tokens, asks
+from headwater.serve.door import Door
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
 from headwater.serve.limit import RateLimit, Rates
@@ -40,6 +41,10 @@ def create_app(service: Service) -> FastAPI:
         app.add_middleware(OwnOrigin)
     else:
         _describe(app)
+    app.state.door = Door(app.state.tokens)
+    if service.settings.dashboard and not on_loopback:
+        app.include_router(door.routes(app.state.door, service.project.name))
+        app.add_middleware(door.Guard, door=app.state.door)
     per_second = service.settings.requests_per_second
     if per_second is None:
         per_second = 0 if on_loopback else PER_SECOND

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -24,6 +24,7 @@ class Metrics(Collector):
         status = self._project.status()
         yield from _topics(status)
         yield from _views(status)
+        yield from _runs(status)
         yield from _outlets(status)
         yield from _alerts(status)
 
@@ -67,8 +68,8 @@ def _views(status: Status) -> Iterator[Metric]:
     paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
-    fresh = GaugeMetricFamily(
-        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
+    behind = GaugeMetricFamily(
+        "headwater_view_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["view"]
     )
     for view in status.views:
         lag.add_metric([view.view], view.lag)
@@ -80,11 +81,38 @@ def _views(status: Status) -> Iterator[Metric]:
             remainder.add_metric([view.view], view.ledger.remainder)
             for fate in _LEDGER:
                 fates.add_metric([view.view, fate], getattr(view.ledger, fate))
-        for share in (0.5, 0.99):
-            found = view.figures.freshness(share) if view.figures else None
-            if found is not None:
-                fresh.add_metric([view.view, str(share)], found)
-    yield from (lag, stores, stopped, paused, fates, remainder, fresh)
+        if view.watermark is not None and view.watermark.year > 1970:
+            behind.add_metric([view.view], (status.at - view.watermark).total_seconds())
+    yield from (lag, stores, stopped, paused, fates, remainder, behind)
+
+
+def _runs(status: Status) -> Iterator[Metric]:
+    """The figures of views that run here."""
+    fresh = GaugeMetricFamily(
+        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
+    )
+    batch = GaugeMetricFamily(
+        "headwater_view_batch_seconds", "From when a batch began until it is stored.", labels=["view", "quantile"]
+    )
+    writing = GaugeMetricFamily(
+        "headwater_view_writing_seconds", "How long the store takes to write a batch.", labels=["view", "quantile"]
+    )
+    rows = CounterMetricFamily("headwater_view_rows_written", "Rows written to the store.", labels=["view"])
+    state = GaugeMetricFamily("headwater_view_state_bytes", "What is kept between batches.", labels=["view"])
+    for figures in (view.figures for view in status.views if view.figures):
+        rows.add_metric([figures.view], figures.rows)
+        state.add_metric([figures.view], figures.state_bytes)
+        _add_quantiles(fresh, figures.view, figures.freshness)
+        _add_quantiles(batch, figures.view, figures.batch_time)
+        _add_quantiles(writing, figures.view, figures.writing_time)
+    yield from (fresh, batch, writing, rows, state)
+
+
+def _add_quantiles(metric: GaugeMetricFamily, view: str, time: Callable[[float], float | None]) -> None:
+    for share in (0.5, 0.99):
+        found = time(share)
+        if found is not None:
+            metric.add_metric([view, str(share)], found)
 
 
 def _outlets(status: Status) -> Iterator[Metric]:
