@@ -35,7 +35,7 @@ def is_kept(query: str, options: str = "", stream: str = "") -> bool:
     "query",
     [
         "SELECT shop, count(*) AS n FROM sales GROUP BY shop",
-        "SELECT shop, sum(price) AS total, avg(pieces) AS each, avg(price) AS p FROM sales WHERE id > 'b' GROUP BY shop",
+        "SELECT shop, sum(price) AS total, avg(pieces) AS a, avg(price) AS b FROM sales WHERE id > 'b' GROUP BY shop",
         "SELECT upper(shop) AS shop, count_if(pieces > 1) AS n FROM sales GROUP BY 1 HAVING count(*) > 2",
         "SELECT shop, count(*) AS n FROM sales GROUP BY shop ORDER BY n DESC LIMIT 3",
     ],
