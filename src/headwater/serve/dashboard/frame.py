@@ -52,6 +52,7 @@ def _header(visit: Visit) -> None:
             "color: var(--text)"
         )
         state = ui.label().classes("pill")
+        firing = ui.link("", "/dashboard/alerts").classes("pill bad no-underline").mark("firing")
         ui.space()
         clock = ui.label().classes("dim small figure")
         ui.button(icon="contrast", on_click=turn).props('flat round dense size=sm aria-label="light or dark"')
@@ -64,6 +65,9 @@ def _header(visit: Visit) -> None:
         text, health = _summed_up(history)
         state.set_text(text)
         state.classes(replace=f"pill {health}")
+        fire = sum(alert.state == "firing" for alert in history.status.alerts)
+        firing.set_text(f"{fire} alert{'s' if fire > 1 else ''} firing")
+        firing.set_visibility(fire > 0)
         clock.set_text(f"{history.status.at:%Y-%m-%d %H:%M:%S} UTC")
 
     refresh()
@@ -88,10 +92,10 @@ def _summed_up(history: History) -> tuple[str, Health]:
     """How the whole is, in a few words."""
     assert history.status is not None
     views = history.status.views
-    for state, health in (("stopped", "bad"), ("unreachable", "bad"), ("waiting", "warn"), ("starting", "new")):
+    for state in ("stopped", "unreachable", "waiting", "paused", "starting"):
         found = sum(view.state == state for view in views)
         if found:
-            return f"{found} of {len(views)} views {state}", health_of(state) if health != "new" else "new"
+            return f"{found} of {len(views)} views {state}", health_of(state)
     if any(view.ledger and view.ledger.remainder for view in views):
         return "a ledger doesn't add up", "bad"
     follow = sum(view.state == "following" for view in views)
@@ -102,6 +106,7 @@ def _navigation(visit: Visit, here: str) -> None:
     history, plan, dots = visit.history, visit.service.project.plan(), dict[str, ui.element]()
     with ui.left_drawer(value=True, bordered=True).props("width=212 breakpoint=900").classes("p-0 gap-0 py-2"):
         _entry("overview", "/", here, icon="space_dashboard")
+        _entry("alerts", "/dashboard/alerts", here, icon="notifications")
         _entry("query", "/dashboard/query", here, icon="terminal")
         if visit.door.is_open:
             _entry("API", "/docs", here, icon="api")
@@ -213,7 +218,7 @@ def table(rows: list[dict[str, Any]], names: list[str]) -> ui.table:
     for column in named:
         if column["name"] in numbers:
             column[":format"] = in_digits(_digits(rows, column["name"]))
-    found = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else 0)
+    found = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else None)
     return found.classes("w-full").props("dense flat")
 
 

@@ -13,6 +13,7 @@ from headwater.errors import HeadwaterError
 from headwater.operate.status import TopicStatus
 from headwater.project import Project
 from headwater.serve.dashboard import charts, spelling
+from headwater.serve.dashboard.action import action
 from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, shown, strip
 from headwater.serve.dashboard.history import History, recent_rate
 from headwater.serve.dashboard.visit import Visit
@@ -127,11 +128,7 @@ class _LettersPanel:
         with panel("dead letters") as head:
             with head, ui.row().classes("gap-2 items-center no-wrap"):
                 self._kinds = ui.row().classes("gap-1")
-                self._button = ui.button("redrive", icon="replay", on_click=self._redrive)
-                self._button.props("outline dense no-caps size=sm").mark("redrive")
-                if not visit.may("operate"):
-                    self._button.disable()
-                    self._button.tooltip("This needs a token with the role operate.")
+                action(visit, "redrive", "replay", self._redrive)
             self._none = ui.label("Every event could be read.").classes("dim py-2")
             named = columns("seen", "error", "source", "reason", "event")
             for found, width in zip(named, _WIDTHS, strict=True):
@@ -154,18 +151,11 @@ class _LettersPanel:
                 ui.label(f"{kind} {number:,}").classes("pill")
         self._table.rows = letters_of(found.slice(max(0, found.num_rows - LETTERS)).to_pylist())
 
-    async def _redrive(self) -> None:
-        if not self._visit.may("operate"):
-            ui.notify("This needs a token with the role operate.", type="negative")
-            return
-        try:
-            with self._visit.service.appends.taken():
-                done = await run_in_threadpool(self._visit.service.project.redrive, self._topic)
-        except HeadwaterError as error:
-            ui.notify(error.summary, type="negative")
-            return
+    def _redrive(self) -> str:
+        with self._visit.service.appends.taken():
+            done = self._visit.service.project.redrive(self._topic)
         self._seen = None
-        ui.notify(f"{done.rows:,} came back, {done.dead:,} are still dead")
+        return f"{done.rows:,} came back, {done.dead:,} are still dead"
 
 
 def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

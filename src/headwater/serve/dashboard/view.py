@@ -15,10 +15,12 @@ from headwater.model import SqlQuery
 from headwater.operate.status import ViewStatus
 from headwater.plan import PlannedView
 from headwater.serve.dashboard import charts, spelling
+from headwater.serve.dashboard.action import view_actions
 from headwater.serve.dashboard.frame import chart, draw, in_digits, page, panel, shown, strip, table
 from headwater.serve.dashboard.history import Moment
 from headwater.serve.dashboard.theme import health_of
 from headwater.serve.dashboard.visit import Visit
+from headwater.serve.dashboard.why import WhyDialog
 from headwater.serve.selection import quoted
 from headwater.serve.service import Service
 from headwater.sql.render import render
@@ -36,10 +38,10 @@ def view_page(visit: Visit, name: str) -> None:
     service, history = visit.service, visit.history
     with page(visit, name, f"/dashboard/views/{name}"):
         planned = service.project.plan().view(name)
-        pills = _heading(planned)
+        pills = _heading(visit, planned)
         labels = strip(*FIGURES)
         with ui.grid(columns="minmax(0, 3fr) minmax(0, 2fr)").classes("w-full gap-3"):
-            with panel("rows, newest first; cells that change flash"):
+            with panel("rows, newest first; cells that change flash; a click shows the events behind one"):
                 grid = _grid(planned)
             with ui.column().classes("gap-3 h-full no-wrap"):
                 column = _column_panel(service, planned)
@@ -48,6 +50,14 @@ def view_page(visit: Visit, name: str) -> None:
         with ui.grid(columns="repeat(auto-fit, minmax(270px, 1fr))").classes("w-full gap-3"):
             drawn = [_titled(title) for title in _TITLES]
         _details(visit, planned)
+        why, raw = WhyDialog(visit, planned), dict[str, dict[str, Any]]()
+
+        async def ask_why(click: Any) -> None:
+            row = raw.get(click.args["data"]["__key"])
+            if row is not None:
+                await why.show(row)
+
+        grid.on("cellClicked", ask_why, ["data"])
 
         async def refresh() -> None:
             status = history.view(planned.name)
@@ -64,10 +74,13 @@ def view_page(visit: Visit, name: str) -> None:
             if status.version is None:
                 return
             try:
-                rows = await run_in_threadpool(_rows, service, planned)
+                found_rows = await run_in_threadpool(_rows, service, planned)
                 await column()
             except HeadwaterError:  # the store is away: what is shown stays until it is back
                 return
+            raw.clear()
+            raw.update(found_rows)
+            rows = [cells | {"__key": key} for key, cells in zip(raw, shown(list(raw.values())), strict=True)]
             grid.run_grid_method("setGridOption", "rowData", rows)
 
         ui.timer(1.0, refresh)
@@ -78,7 +91,7 @@ def _titled(title: str) -> ui.echart:
         return chart(120)
 
 
-def _heading(planned: PlannedView) -> Any:
+def _heading(visit: Visit, planned: PlannedView) -> Any:
     """The name, what the view is, and how it is now; a function that tells the latter."""
     with ui.row().classes("items-center gap-2 w-full"):
         ui.label(planned.name).classes("text-lg font-medium")
@@ -88,8 +101,10 @@ def _heading(planned: PlannedView) -> Any:
             ui.label(text).classes("pill")
         version = ui.label().classes("pill")
         note = ui.label(planned.view.comment or "").classes("dim cut").style("flex: 1")
+        show_actions = view_actions(visit, planned.name)
 
     def tell(status: ViewStatus) -> None:
+        show_actions(status)
         state.set_text(status.state)
         state.classes(replace=f"pill {health_of(status.state)}")
         version.set_text(f"version {status.version}" if status.version else "no version yet")
@@ -198,13 +213,12 @@ def _column_panel(service: Service, planned: PlannedView) -> Any:
     return refresh
 
 
-def _rows(service: Service, planned: PlannedView) -> list[dict[str, Any]]:
-    """The newest rows, each with a key of its own, so that the table knows which cells have changed."""
+def _rows(service: Service, planned: PlannedView) -> dict[str, dict[str, Any]]:
+    """The newest rows, each by a key of its own, so that the table knows which cells have changed."""
     order = f" ORDER BY {quoted(planned.time.name)} DESC" if planned.time else ""
     rows = _ask(service, planned, f"SELECT * FROM {quoted(planned.name)}{order} LIMIT {ROWS}")
     key = list(planned.key.columns)
-    named = [str([row[name] for name in key]) if key else str(list(row.values())) for row in rows]
-    return [row | {"__key": found} for row, found in zip(shown(rows), named, strict=True)]
+    return {str([row[name] for name in key]) if key else str(list(row.values())): row for row in rows}
 
 
 def _points(service: Service, planned: PlannedView, column: str, fold: str) -> charts.Points:
