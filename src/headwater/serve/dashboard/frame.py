@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
@@ -156,7 +156,10 @@ def panel(title: str) -> Iterator[ui.row]:
         yield head
 
 
-def strip(*names: str) -> dict[str, tuple[ui.label, ui.label]]:
+Strip = dict[str, tuple[ui.label, ui.label]]
+
+
+def strip(*names: str) -> Strip:
     """A row of figures; the labels that hold each one, and what is said below it."""
     found = {}
     with ui.element("div").classes("strip"):
@@ -166,6 +169,13 @@ def strip(*names: str) -> dict[str, tuple[ui.label, ui.label]]:
                 value = ui.label("–").classes("value figure cut")
                 found[name] = (value, ui.label(" ").classes("dim small cut figure"))
     return found
+
+
+def fill(labels: Strip, figures: Mapping[str, tuple[str, str]]) -> None:
+    """Show figures, each with what is said below it."""
+    for name, (value, note) in figures.items():
+        labels[name][0].set_text(value)
+        labels[name][1].set_text(note)
 
 
 def chart(height: int = 150) -> ui.echart:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from headwater.operate.status import Status, ViewStatus
 from headwater.serve.dashboard import charts, spelling
-from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, strip
+from headwater.serve.dashboard.frame import chart, columns, draw, fill, page, panel, strip
 from headwater.serve.dashboard.history import FINELY, KEPT, History, Moment, rates, recent_rate
 from headwater.serve.dashboard.lineage import LineagePanel
 from headwater.serve.dashboard.theme import colours, health_of
@@ -48,9 +48,7 @@ def overview(visit: Visit) -> None:
         def refresh() -> None:
             if history.status is None:
                 return
-            for name, (value, note) in figures_of(history).items():
-                labels[name][0].set_text(value)
-                labels[name][1].set_text(note)
+            fill(labels, figures_of(history))
             lineage.refresh()
             tints = colours([view.view for view in history.status.views])
             views.rows = [row_of(view, history.status.at, tints[view.view]) for view in history.status.views]

@@ -14,7 +14,7 @@ from headwater.operate.status import TopicStatus
 from headwater.project import Project
 from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.action import action
-from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, shown, strip
+from headwater.serve.dashboard.frame import chart, columns, draw, fill, page, panel, shown, strip
 from headwater.serve.dashboard.history import History, recent_rate
 from headwater.serve.dashboard.visit import Visit
 
@@ -45,9 +45,7 @@ def stream_page(visit: Visit, name: str) -> None:
             status = history.topic(topic.name)
             if status is None or history.status is None:
                 return
-            for found, (value, note) in figures_of(status, history).items():
-                labels[found][0].set_text(value)
-                labels[found][1].set_text(note)
+            fill(labels, figures_of(status, history))
             sources.rows = sources_of(history, topic.name)
             try:
                 newest = await run_in_threadpool(project.log, topic.name, COMMITS)
