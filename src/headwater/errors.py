@@ -27,6 +27,7 @@
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
+    │   ├── UpcastFailed              an upcast raised, or returned what isn't of the next version
     │   ├── StoreUnavailable          the store did not answer or refused; a retry may succeed
     │   ├── StoreDenied               the store refuses: a password, a database, a permission, an old version
     │   ├── StoreDamaged              the store's file is damaged, or someone dropped or altered a view's table
@@ -460,6 +461,10 @@ class TopicBusy(OperatorError):
 
 class TopicChanged(OperatorError):
     """The declaration no longer fits what the log holds."""
+
+
+class UpcastFailed(OperatorError):
+    """An upcast raised, or returned what isn't a row of the next version; the rows of the log are as they were."""
 
 
 class StoreUnavailable(OperatorError):

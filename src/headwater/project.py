@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,7 +34,11 @@ from headwater.errors import (
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.attempts import record_redrive, redrives_topic, with_attempts
 from headwater.intake.dead import dead_topic
+from headwater.intake.place import Surroundings as Inlets
+from headwater.intake.place import open_codec, open_intake
+from headwater.intake.protocol import Taken
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
+from headwater.intake.run import Intake
 from headwater.intake.schema.known import TOPIC as SCHEMAS
 from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
@@ -57,7 +61,7 @@ from headwater.operate import (
 )
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
-from headwater.operate.intake import drain, open_codec, open_intake, taking_in
+from headwater.operate.intake import drain, taking_in
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
 from headwater.operate.promotion import Promotion, compare
@@ -72,9 +76,6 @@ from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
-
-if TYPE_CHECKING:
-    from headwater.intake.kafka import KafkaIntake, Taken
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -332,7 +333,7 @@ class Project:
 
     def intakes(
         self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
-    ) -> list[KafkaIntake]:
+    ) -> list[Intake]:
         """The intakes of topics, by default of all that declare one, to be run by the caller.
 
         `waits` is told by a run what it waits for, and (None) when it goes on.
@@ -342,19 +343,30 @@ class Project:
             self._waiting[topic] = error
             waits(topic, error)
 
-        return [
-            open_intake(
-                self._topic_log(name), self._dead_log(name), self.settings.kafka, self._group(name),
-                self.folder / ".headwater", self.schemas, self._maintainer.after, note,
-            )
-            for name in topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
-        ]  # fmt: skip
+        named = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
+        return [self._intake(name, note) for name in named]
+
+    def _intake(self, name: str, waits: Callable[[str, HeadwaterError | None], None]) -> Intake:
+        log, settings = self._topic_log(name), self.settings
+        surroundings = Inlets(
+            self.name,
+            self.folder,
+            self.folder / ".headwater",
+            self._group(name),
+            settings.kafka,
+            settings.storage,
+            self.schemas,
+            lambda kind, topic: self._open(f"intake/{kind}", topic),
+        )
+        return open_intake(log, self._dead_log(name), surroundings, committed=self._maintainer.after, waits=waits)
 
     def _group(self, name: str) -> str:
         """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
         mine, group = self.topic(name).intake, f"headwater.{self.settings.name}"
         others = (topic.intake for topic in self.declared.topics if topic.name != self.topic(name).name)
-        is_shared = mine is not None and any(other is not None and mine.overlaps(other) for other in others)
+        is_shared = isinstance(mine, model.Kafka) and any(
+            isinstance(other, model.Kafka) and mine.overlaps(other) for other in others
+        )
         return f"{group}.{name}" if is_shared else group
 
     @property

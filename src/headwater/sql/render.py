@@ -55,8 +55,12 @@ def _topic(topic: model.Stream | model.Table) -> str:
 
 
 def _column(column: model.Column) -> str:
-    required = "" if column.nullable else " NOT NULL"
-    return f"{spell_name(column.name)} {spell(sqlglot_type(column.type))}{required}{_comment(column.comment)}"
+    clauses = "" if column.nullable else " NOT NULL"
+    if column.default is not None:
+        clauses += f" DEFAULT {spell_text(column.default)}"
+    if column.aliases:
+        clauses += f" ALIAS ({_names(column.aliases)})"
+    return f"{spell_name(column.name)} {spell(sqlglot_type(column.type))}{clauses}{_comment(column.comment)}"
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -85,9 +89,13 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
     return options if topic.intake is None else options | _intake_options(topic.intake)
 
 
-def _intake_options(intake: model.Kafka) -> dict[str, str]:
-    options = {"connector": "kafka"}
+def _intake_options(intake: model.Intake) -> dict[str, str]:
+    options = {"connector": intake.connector}
+    if isinstance(intake, model.Connector):
+        options |= dict(intake.options)
     for part in fields(intake):
+        if isinstance(intake, model.Connector) and part.name in ("name", "options"):
+            continue
         value = getattr(intake, part.name)
         if value == part.default or (value is None and part.name != "max_dead"):
             continue

@@ -17,7 +17,7 @@ def codec_of(topic: Topic, options: Mapping[str, str], own: Schemas | None = Non
     `own` are the schemas to read with if neither the topic nor its cluster names a registry.
     """
     kafka = topic.intake
-    assert kafka is not None, "only what comes from Kafka has a format"
+    assert isinstance(kafka, Kafka), "only what comes from Kafka has a format"
     if kafka.envelope is None:
         return None if kafka.format == "json" else _inner(topic, kafka, options, own)
     from headwater.intake.kafka.debezium import DebeziumCodec
@@ -42,7 +42,7 @@ def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     if kafka.format == "avro":
         from headwater.intake.kafka.avro import AvroCodec
 
-        return AvroCodec(schemas)
+        return AvroCodec(schemas, {name: column.type for column in topic.columns for name in column.names})
     if kafka.format == "json-schema":
         from headwater.intake.kafka.json_schema import JsonSchemaCodec
 
@@ -50,4 +50,6 @@ def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     from headwater.intake.kafka.protobuf import ProtobufCodec
 
     opened = kafka.envelope is None
-    return ProtobufCodec(schemas, frozenset(column.name for column in topic.columns) if opened else None)
+    return ProtobufCodec(
+        schemas, frozenset(name for column in topic.columns for name in column.names) if opened else None
+    )
