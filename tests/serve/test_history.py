@@ -92,6 +92,13 @@ def test_lineage_leads_from_sources_to_stores_and_says_how_each_is() -> None:
     }  # fmt: skip
 
 
+def test_a_stream_that_nothing_was_heard_of_stands_beside_the_others() -> None:
+    kinds = (("a x", "source"), ("a", "stream"), ("b", "stream"), ("v", "view"))
+    drawing = Drawing(tuple(Node(name, kind, name) for name, kind in kinds), (("a x", "a"), ("b", "v")))
+    lefts = {name: place.left for name, place in drawing.places().items()}
+    assert lefts["a x"] < lefts["a"] == lefts["b"] < lefts["v"]
+
+
 def test_what_reads_the_same_stands_together() -> None:
     names = [Node(name, "view", name) for name in ("a", "b", "x", "y")]
     drawing = Drawing(tuple(names), (("b", "x"), ("a", "y")))

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
-from headwater.serve.dashboard import charts
+from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.history import History
 from headwater.serve.dashboard.theme import STYLE, Health, health_of
 from headwater.serve.dashboard.visit import Visit
@@ -143,7 +143,8 @@ def _entry(name: str, target: str, here: str, icon: str | None = None) -> ui.ele
     link = ui.link(target=target).classes("nav here" if target == here else "nav")
     with link:
         mark = ui.icon(icon, size="16px").classes("dim") if icon else ui.element("div").classes("dot")
-        ui.label(name).classes("cut").tooltip(name)
+        ui.label(spelling.shortened(name, 26)).classes("cut")
+    link.props["title"] = name
     return mark
 
 

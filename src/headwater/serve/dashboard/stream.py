@@ -87,10 +87,10 @@ def figures_of(status: TopicStatus, history: History) -> dict[str, tuple[str, st
     idle = sum(is_idle for _, is_idle in known)
     coming = recent_rate(history.moments(), status.topic)
     return {
-        "events in": (f"{spelling.rate(coming)}/s", "last ten seconds"),
+        "events in": (spelling.per_second(coming), "last ten seconds"),
         "events": (spelling.count(status.rows), "in the log"),
         "commits": (spelling.count(status.head), "the newest"),
-        "watermark": (f"−{spelling.ago(now, status.watermark)}", spelling.clock(status.watermark)),
+        "watermark": (spelling.behind(now, status.watermark), spelling.clock(status.watermark)),
         "held by": (holds[0] if holds else spelling.NONE, "the oldest source"),
         "sources": (spelling.count(len(known)), f"{idle} idle"),
         "dead": (spelling.count(status.dead), spelling.share(status.dead, status.dead + status.rows)),

@@ -106,13 +106,13 @@ def figures_of(view: ViewStatus, now: datetime) -> dict[str, tuple[str, str]]:
     coming, going = found.rates(now) if found else (None, None)
     rows_in = ledger.rows_in if ledger else 0
     return {
-        "events in": (f"{spelling.rate(coming)}/s", f"{spelling.count(rows_in)} in all"),
-        "rows out": (f"{spelling.rate(going)}/s", f"{spelling.count(found.rows if found else None)} written"),
+        "events in": (spelling.per_second(coming), f"{spelling.count(rows_in)} in all"),
+        "rows out": (spelling.per_second(going), f"{spelling.count(found.rows if found else None)} written"),
         "lag": (spelling.count(view.lag), "commits behind"),
         "end to end": _times(found.freshness if found else None),
         "batch": _times(found.batch_time if found else None),
         "state": (spelling.size(found.state_bytes if found else None), f"{found.batches if found else 0:,} batches"),
-        "watermark": (f"−{spelling.ago(now, view.watermark)}", spelling.clock(view.watermark)),
+        "watermark": (spelling.behind(now, view.watermark), spelling.clock(view.watermark)),
         "late": (
             spelling.count(ledger.late if ledger else None),
             spelling.share(ledger.late if ledger else 0, rows_in),
