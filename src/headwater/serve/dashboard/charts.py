@@ -116,7 +116,9 @@ def scatter(points: Mapping[str, Points], limit: Points) -> Options:
         : len(limit) // 2 + 1
     ]
     found = _chart([*series, line], "s", legend=True)
-    height = {"max": round(1.2 * max(ages, default=1), 1)}
+    if not ages:
+        return found
+    height = {"max": round(1.2 * max(ages), 1)}
     axis = found["yAxis"] | height | {"axisLabel": found["yAxis"]["axisLabel"] | {"showMaxLabel": False}}
     return found | {"tooltip": _TIP, "yAxis": axis}
 

@@ -143,7 +143,7 @@ def _entry(name: str, target: str, here: str, icon: str | None = None) -> ui.ele
     link = ui.link(target=target).classes("nav here" if target == here else "nav")
     with link:
         mark = ui.icon(icon, size="16px").classes("dim") if icon else ui.element("div").classes("dot")
-        ui.label(spelling.shortened(name, 26)).classes("cut")
+        ui.label(spelling.shortened(name, 22)).classes("cut")
     link.props["title"] = name
     return mark
 

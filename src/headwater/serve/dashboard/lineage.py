@@ -22,6 +22,8 @@ SHOWN = 8
 """How many sources of a stream are drawn; the others are told by their number."""
 _FILLED = 0.8
 """How much of a column's width a node takes."""
+_LETTERS = 1.4
+"""How many letters a per cent of the width holds, on a screen of usual width."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ class LineagePanel:
 
     def _build(self, drawing: Drawing) -> None:
         places = drawing.places()
+        most = int(_LETTERS * max((place.width for place in places.values()), default=0))
         self._labels = {}
         with ui.element("div").classes("lineage").style(f"height: {drawing.height}px"):
             ui.html(drawing.lines(), sanitize=False)
@@ -238,6 +241,6 @@ class LineagePanel:
                 card.props["title"] = node.title
                 card.style(f"left: {place.left:.2f}%; width: {place.width:.2f}%; top: {place.top:.0f}px")
                 with card:
-                    ui.label(spelling.shortened(node.title, 28)).classes("cut font-medium")
+                    ui.label(spelling.shortened(node.title, most)).classes("cut font-medium")
                     label = ui.label(node.kind).classes("cut dim small figure")
                 self._labels[node.name] = (card, label, Told(node.kind))

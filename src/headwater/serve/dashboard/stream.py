@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -10,12 +12,14 @@ from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
+from headwater.log.read import Commit
 from headwater.operate.status import TopicStatus
 from headwater.project import Project
 from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.action import action
 from headwater.serve.dashboard.frame import chart, columns, draw, fill, page, panel, shown, strip
 from headwater.serve.dashboard.history import History, recent_rate
+from headwater.serve.dashboard.rest import Rest
 from headwater.serve.dashboard.visit import Visit
 
 COMMITS, POINTS, LETTERS, LISTED = 60, 1500, 100, 4
@@ -39,7 +43,16 @@ def stream_page(visit: Visit, name: str) -> None:
         with ui.grid(columns="minmax(0, 1fr) minmax(0, 1fr)").classes("w-full gap-3"):
             sources = _sources_panel()
             arriving, commits = _commits_panel()
-        letters = _LettersPanel(visit, topic.name)
+        letters, rest = _LettersPanel(visit, topic.name), Rest()
+
+        async def ask(dead: int) -> None:
+            newest = await run_in_threadpool(project.log, topic.name, COMMITS)
+            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
+            draw(arriving, charts.commits(newest))
+            if topic.time is not None:
+                points = await run_in_threadpool(_points, project, topic.name, topic.time, newest)
+                draw(drawn, charts.scatter(*points))
+            await letters.refresh(dead)
 
         async def refresh() -> None:
             status = history.topic(topic.name)
@@ -47,16 +60,12 @@ def stream_page(visit: Visit, name: str) -> None:
                 return
             fill(labels, figures_of(status, history))
             sources.rows = sources_of(history, topic.name)
-            try:
-                newest = await run_in_threadpool(project.log, topic.name, COMMITS)
-                points = await run_in_threadpool(_points, project, topic.name, topic.time)
-                await letters.refresh(status.dead)
-            except HeadwaterError:  # the storage is away: what is shown stays until it is back
-                return
-            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
-            draw(arriving, charts.commits(newest))
-            if points is not None:
-                draw(drawn, charts.scatter(*points))
+            if rest.is_over:
+                with (
+                    rest.after(),
+                    suppress(HeadwaterError),
+                ):  # the storage is away: what is shown stays until it is back
+                    await ask(status.dead)
 
         ui.timer(1.5, refresh)
 
@@ -112,7 +121,7 @@ def sources_of(history: History, topic: str) -> list[dict[str, Any]]:
     return found
 
 
-def _commit(found: Any) -> dict[str, Any]:
+def _commit(found: Commit) -> dict[str, Any]:
     return {"commit": found.number, "kind": found.kind, "rows": found.rows,
             "watermark": spelling.clock(found.watermark), "sources": ", ".join(found.sources)}  # fmt: skip
 
@@ -167,12 +176,20 @@ def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )  # fmt: skip
 
 
-def _points(project: Project, topic: str, time: str | None) -> Any:
+def newest_of(commits: Sequence[Commit], rows: int) -> int:
+    """The commit from which on there are so many rows, or the first of those given."""
+    first = 0
+    for commit in reversed(commits):
+        first, rows = commit.number, rows - commit.rows
+        if rows <= 0:
+            break
+    return first
+
+
+def _points(project: Project, topic: str, time: str, commits: Sequence[Commit]) -> Any:
     """How old the newest events were when they arrived, by source; and how old one had to be to be late."""
-    if time is None:
-        return None
     names = [time, "_source", "_arrived_at", "_watermark"]
-    rows = project.read(topic, since=max(0, project.head(topic) - COMMITS), columns=names)
+    rows = project.read(topic, since=newest_of(commits, POINTS), columns=names)
     rows = rows.slice(max(0, rows.num_rows - POINTS)).to_pylist()
     found: dict[str, list[tuple[datetime, float]]] = {}
     for row in rows:

@@ -16,6 +16,7 @@ from headwater.serve.dashboard.action import view_actions
 from headwater.serve.dashboard.details import details
 from headwater.serve.dashboard.frame import chart, draw, fill, page, panel, strip
 from headwater.serve.dashboard.history import Moment
+from headwater.serve.dashboard.rest import Rest
 from headwater.serve.dashboard.rows import ColumnPanel, RowsPanel
 from headwater.serve.dashboard.theme import health_of
 from headwater.serve.dashboard.visit import Visit
@@ -38,6 +39,7 @@ def view_page(visit: Visit, name: str) -> None:
         with ui.grid(columns="repeat(auto-fit, minmax(270px, 1fr))").classes("w-full gap-3"):
             drawn = [_titled(title) for title in _TITLES]
         details(visit, planned)
+        rest = Rest()
 
         async def refresh() -> None:
             status, whole = visit.history.view(planned.name), visit.history.status
@@ -49,8 +51,8 @@ def view_page(visit: Visit, name: str) -> None:
                 draw(ledger, charts.ledger(status.ledger))
             for place, options in zip(drawn, charts_of(planned.name, visit.history.moments()), strict=True):
                 draw(place, options)
-            if status.version is not None:
-                with suppress(HeadwaterError):  # the store is away: what is shown stays until it is back
+            if status.version is not None and rest.is_over:
+                with rest.after(), suppress(HeadwaterError):  # the store is away: what is shown stays until it is back
                     await rows.refresh()
                     await column.refresh()
 
