@@ -23,6 +23,7 @@ class Kafka:
     its commit. If more than the share `max_dead` of a minute's messages can't be read, the intake pauses. Copies of
     dead letters go to `dead_topic`, another topic of the same cluster. `message_value`, `message_key`, `message_time`
     and `message_headers` name columns that take a message's value as it is, and what Kafka keeps beside it.
+    `version_from` is what tells which version of the topic a message is of: `header NAME`, `field NAME` or `registry`.
     """
 
     topic: str
@@ -42,6 +43,7 @@ class Kafka:
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
+    version_from: str | None = None
 
     @property
     def topics(self) -> tuple[str, ...]:

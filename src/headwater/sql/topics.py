@@ -117,9 +117,22 @@ class _TopicReader:
         if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
             hint = "Offsets are those of one topic: name one, or begin at an instant."
             self._refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
+        self._refuse_version_source(found, given, form)
         for word in ("fields", "delimiter"):
             if word in found and form != "csv":
                 self._refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
+
+    def _refuse_version_source(self, found: dict[str, Any], given: dict[str, Option], form: str) -> None:
+        way = str(found.get("version_from", "")).partition(" ")[0]
+        if way == "field" and form in ("csv", "raw"):
+            hint = "Take it from a header."
+            self._refuse(OptionRefused, given["version_from"], f"takes versions from a field of '{form}'", hint=hint)
+        if way == "registry" and form not in ("avro", "protobuf", "json-schema"):
+            hint = "Take them from a header or a field."
+            self._refuse(OptionRefused, given["version_from"], f"takes versions of '{form}' from a registry", hint=hint)
+        if way == "registry" and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+            hint = "Versions are those of the subject of one topic: name one, or take them from a header."
+            self._refuse(OptionRefused, given["version_from"], "takes versions of several topics", hint=hint)
 
     def _message_column(self, node: exp.Expr, word: str, name: str) -> str:
         resolved = self._resolve(KeyNotInOutput, node, f'option "{word}"', name)
