@@ -94,6 +94,22 @@ def test_an_intake_is_the_same_in_python_and_in_sql() -> None:
     assert stream("s", columns={"a": "INT", "k": "STRING"}, intake=intake) == declared
 
 
+def test_an_intake_that_a_package_brings_along_reads_its_options_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "somebodys-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: somebodys\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[headwater.intakes]\npigeons = somebodys:pigeons\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = (
+        """CREATE STREAM s (a INT) WITH (connector = 'pigeons', idle = '1 minute', topic = 'bread', max_dead = '1%')"""
+    )
+    (declared,) = parse_declarations(text, "s.sql").declarations
+    intake = model.Connector(name="pigeons", options=(("topic", "bread"),), max_dead=0.01)
+    assert stream("s", columns={"a": "INT"}, idle="1 minute", intake=intake) == declared
+
+
 def test_a_stream_from_a_dataclass_equals_the_one_in_sql() -> None:
     options: dict[str, Any] = {
         "time": "at",

@@ -27,8 +27,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
 REFERENCE = ROOT / "docs" / "reference"
 LAYERS = (
-    "errors", "model", "sql", "fields", "declare", "plan", "log", "intake", "config", "engine", "store", "outlets",
-    "operate", "project", "serve", "testing", "cli",
+    "errors", "installed", "model", "sql", "fields", "declare", "plan", "log", "intake", "config", "engine", "store",
+    "outlets", "operate", "project", "serve", "testing", "cli",
 )  # fmt: skip
 """A package or root module imports only from itself and from those before it."""
 ABOVE_THE_API = {"testing", "cli"}

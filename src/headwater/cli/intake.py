@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from headwater.cli.output import console, print_json
-
-if TYPE_CHECKING:
-    from headwater.intake.kafka import Taken
+from headwater.intake.protocol import Taken
 
 
 def show_taken(taken: Taken, json_: bool) -> None:

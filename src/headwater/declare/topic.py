@@ -35,7 +35,7 @@ class TopicOptions(TypedDict, total=False):
     idle: Duration | None
     max_ahead: Duration | None
     personal: Mapping[str, Names]
-    intake: model.Kafka | None
+    intake: model.Intake | None
     version: int
     comment: str | None
 

@@ -5,11 +5,15 @@ from headwater.intake.converted import Converted
 from headwater.intake.dead import DEAD
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.encode import json_lines_of
+from headwater.intake.events import Events
 from headwater.intake.files import Chunk, Format, format_of, read_file
 from headwater.intake.generate import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
 from headwater.intake.lines import LARGEST_EVENT
+from headwater.intake.places import Places
+from headwater.intake.protocol import Again, Inlet, Piece, Wait
 
 __all__ = [
-    "DEAD", "LARGEST_EVENT", "Chunk", "Converted", "Decoded", "Decoder", "Format", "GeneratedBatch", "Generator",
-    "Lateness", "Sender", "convert", "format_of", "json_lines_of", "read_file", "to_json_lines",
+    "DEAD", "LARGEST_EVENT", "Again", "Chunk", "Converted", "Decoded", "Decoder", "Events", "Format", "GeneratedBatch",
+    "Generator", "Inlet", "Lateness", "Piece", "Places", "Sender", "Wait",
+    "convert", "format_of", "json_lines_of", "read_file", "to_json_lines",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from headwater.intake.decode import Decoder
 from headwater.intake.messages import Codec, Messages, as_declared
 from headwater.log import Move, TopicLog
 from headwater.log.read import count_rows, scan
+from headwater.model import Kafka
 
 TOTAL = "redrive"
 _BLOCK = 62
@@ -118,7 +119,7 @@ def _decode(
 def envelope_columns(decoder: Decoder, letters: pa.Table) -> dict[str, pa.Array]:
     """The columns that a topic takes from beside a message's value, as its letters have kept them."""
     kafka = decoder.topic.intake
-    if kafka is None or letters["sent_at"].null_count == letters.num_rows:
+    if not isinstance(kafka, Kafka) or letters["sent_at"].null_count == letters.num_rows:
         return {}
     found = {}
     for name, kept in (

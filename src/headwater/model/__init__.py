@@ -1,9 +1,10 @@
 """What is declared: frozen values that know no Spark and do no input or output."""
 
+from headwater.model.alert import DEFAULT_RULES, Figure, Rule
 from headwater.model.column import Column, default_of, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
-from headwater.model.intake import Kafka
+from headwater.model.intake import Connector, Intake, Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
@@ -19,10 +20,10 @@ from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View, ViewE
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
-    "CONTENT", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column", "Cumulate",
-    "Declaration", "Emit", "Envelope", "Function", "Hop", "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern",
-    "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query", "Serving", "Session",
-    "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View",
-    "ViewExecution", "WatermarkStrategy", "Window",
+    "CONTENT", "DEFAULT_RULES", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column",
+    "Connector", "Cumulate", "Declaration", "Emit", "Envelope", "Figure", "Function", "Hop", "Intake", "Kafka",
+    "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery",
+    "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic",
+    "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
     "assembled", "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -9,7 +9,39 @@ from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kafka:
+class Intake:
+    """What every intake has. `commit_every` is how long an event may wait for others to share its commit.
+
+    If more than the share `max_dead` of a minute's events can't be read, the intake pauses.
+    """
+
+    commit_every: timedelta = timedelta(milliseconds=500)
+    max_dead: float | None = 0.5
+
+    @property
+    def connector(self) -> str:
+        """What a declaration calls it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connector(Intake):
+    """A way in that an installed package brings along, by an entry point of the group `headwater.intakes`.
+
+    `name` is that of the entry point; `options` are names and values, for the package to read.
+    """
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def connector(self) -> str:
+        """The name of the entry point."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kafka(Intake):
     """A Kafka topic, several (`a, b`), or all that match a pattern (`^payments-.*`).
 
     Each partition is a source, and the log keeps the next offset of each with the rows.
@@ -19,10 +51,9 @@ class Kafka:
     `envelope` is what a row comes in, if it does. CSV has `fields` in this order, all columns if it is empty, with a
     `delimiter` between them. `start` is where the first run begins: `earliest`, `latest`, at an instant of Kafka's
     timestamps, or at an offset of each partition. `gaps` says what to do about offsets that Kafka has let go of before
-    they were read: `stop`, or `skip` and record them. `commit_every` is how long a message may wait for others to share
-    its commit. If more than the share `max_dead` of a minute's messages can't be read, the intake pauses. Copies of
-    dead letters go to `dead_topic`, another topic of the same cluster. `message_value`, `message_key`, `message_time`
-    and `message_headers` name columns that take a message's value as it is, and what Kafka keeps beside it.
+    they were read: `stop`, or `skip` and record them. Copies of dead letters go to `dead_topic`, another topic of the
+    same cluster. `message_value`, `message_key`, `message_time` and `message_headers` name columns that take the value
+    of a message as it is, and what Kafka keeps beside it.
     `version_from` is what tells which version of the topic a message is of: `header NAME`, `field NAME` or `registry`.
     """
 
@@ -36,14 +67,17 @@ class Kafka:
     delimiter: str = ","
     start: Literal["earliest", "latest"] | datetime | tuple[tuple[int, int], ...] = "earliest"
     gaps: Literal["stop", "skip"] = "stop"
-    commit_every: timedelta = timedelta(milliseconds=500)
-    max_dead: float | None = 0.5
     dead_topic: str | None = None
     message_value: str | None = None
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
     version_from: str | None = None
+
+    @property
+    def connector(self) -> str:
+        """`kafka`."""
+        return "kafka"
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from headwater.errors import Origin
 from headwater.model.column import Column, schema_of
-from headwater.model.intake import Kafka
+from headwater.model.intake import Intake
 from headwater.model.lateness import WatermarkStrategy
 from headwater.model.upcast import Upcast
 
@@ -39,7 +39,7 @@ class Topic:
     idle: timedelta | None = None
     max_ahead: timedelta | None = timedelta(days=1)
     personal: tuple[Personal, ...] = ()
-    intake: Kafka | None = None
+    intake: Intake | None = None
     version: int = 1
     upcasts: tuple[Upcast, ...] = ()
     comment: str | None = None

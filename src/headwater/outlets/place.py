@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import entry_points
 from pathlib import Path
 
-from headwater.errors import HeadwaterError, SettingsRefused
+from headwater.errors import SettingsRefused
+from headwater.installed import open_installed
 from headwater.log import Storage
 from headwater.model import TargetKind
 from headwater.outlets.encode import encoder_of
@@ -92,20 +92,8 @@ def _kafka(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
 
 
 def _foreign(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
-    scheme = planned.outlet.scheme
-    point = next((found for found in entry_points(group=GROUP) if found.name == scheme), None)
-    if point is None:
-        raise SettingsRefused(f'outlet "{planned.name}" needs a package for {scheme}: URLs', outlet=planned.name)
-    try:
-        opened: Target = point.load()(planned, surroundings)
-    except HeadwaterError:
-        raise
-    except Exception as cause:
-        raise SettingsRefused(
-            f'the target of outlet "{planned.name}" can\'t be opened',
-            detail=f"{point.value}, which is installed for {scheme}: URLs, raised {type(cause).__name__}: {cause}.",
-            outlet=planned.name,
-        ) from cause
+    title = f'the target of outlet "{planned.name}"'
+    opened: Target = open_installed(GROUP, planned.outlet.scheme, title, planned, surroundings, outlet=planned.name)
     return opened
 
 

@@ -14,12 +14,17 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.errors import DeclarationError, OptionRefused, UnknownOption
+from headwater.installed import installed
 from headwater.model import CONTENT, LAYOUTS, Emit, parse_duration
 from headwater.sql.nodes import Option
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
 
 _OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
+INTAKES = "headwater.intakes"
+"""The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
+CONNECTORS = ("kafka",)
+"""The kinds of intakes that are ours."""
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
 
 
@@ -187,6 +192,15 @@ def read_delimiter(text: str) -> str:
     return found
 
 
+def read_connector(text: str) -> str:
+    """A kind of intake: one of ours, or one that an installed package brings along."""
+    name = text.strip().lower()
+    known = [*CONNECTORS, *installed(INTAKES)]
+    if name not in known:
+        raise ValueError(f"{text!r} is not one of {', '.join(known)}")
+    return name
+
+
 _IDLE = OptionKind(
     "idle",
     "duration or 'none'",
@@ -211,7 +225,13 @@ _VERSION = OptionKind(
 )
 
 INTAKE = (
-    OptionKind("connector", "'kafka'", _one_of("kafka"), "where events are fetched from", "they are appended by calls"),
+    OptionKind(
+        "connector",
+        "'kafka', or a name that an installed package brings along",
+        read_connector,
+        "where events are fetched from",
+        "they are appended by calls",
+    ),
     OptionKind(
         "topic",
         "names, or a pattern like '^payments-.*'",
@@ -415,7 +435,7 @@ def read_options(kind: str, name: str, options: Sequence[Option]) -> tuple[dict[
             refusals.append(_refused(option, OptionRefused, f'{kind} "{name}" gives option "{word}" twice'))
         else:
             try:
-                values[word] = known[word].read(_text(option.expression))
+                values[word] = known[word].read(option_text(option.expression))
             except ValueError as problem:
                 values[word] = None
                 summary = f'{kind} "{name}" gives option "{word}" a value that it can\'t take'
@@ -426,7 +446,8 @@ def read_options(kind: str, name: str, options: Sequence[Option]) -> tuple[dict[
     }, refusals
 
 
-def _text(value: exp.Expr) -> str:
+def option_text(value: exp.Expr) -> str:
+    """The value of an option as text."""
     return str(value.this).lower() if isinstance(value, exp.Boolean) else value.name
 
 

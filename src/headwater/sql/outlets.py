@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import entry_points
 from urllib.parse import urlsplit
 
 from headwater import model
 from headwater.errors import OutletRefused, UnknownOption
+from headwater.installed import installed
 from headwater.sql.nodes import CreateOutlet, Option
 from headwater.sql.options import read_options
 from headwater.sql.parser import first_offset
@@ -57,16 +57,11 @@ def read_outlet(reading: Reading, tree: CreateOutlet) -> model.Outlet | None:
     )
 
 
-def foreign_schemes() -> list[str]:
-    """The schemes of targets that installed packages bring along."""
-    return sorted(point.name for point in entry_points(group=GROUP))
-
-
 def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
     """Whether an outlet can send there; finds why not."""
     target = tree.expression
     scheme, separator, place = target.name.partition("://")
-    known = list(model.SCHEMES) if scheme.lower() in model.SCHEMES else [*model.SCHEMES, *foreign_schemes()]
+    known = list(model.SCHEMES) if scheme.lower() in model.SCHEMES else [*model.SCHEMES, *installed(GROUP)]
     if not separator or scheme.lower() not in known:
         near = did_you_mean(scheme, known) if separator else None
         summary = f'{reading.title} sends to "{target.name}", which is no target'

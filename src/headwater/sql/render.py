@@ -92,9 +92,13 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
     return options if topic.intake is None else options | _intake_options(topic.intake)
 
 
-def _intake_options(intake: model.Kafka) -> dict[str, str]:
-    options = {"connector": "kafka"}
+def _intake_options(intake: model.Intake) -> dict[str, str]:
+    options = {"connector": intake.connector}
+    if isinstance(intake, model.Connector):
+        options |= dict(intake.options)
     for part in fields(intake):
+        if isinstance(intake, model.Connector) and part.name in ("name", "options"):
+            continue
         value = getattr(intake, part.name)
         if value == part.default or (value is None and part.name != "max_dead"):
             continue

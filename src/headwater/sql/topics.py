@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
@@ -14,28 +13,21 @@ from headwater.errors import (
     DuplicateName,
     Finding,
     KeyNotInOutput,
-    OptionRefused,
     ReservedName,
     UnknownColumn,
     UnknownType,
     WatermarkRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
+from headwater.sql.intakes import TopicReading, options_of_package, read_intake
 from headwater.sql.interval import interval
-from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, Option, PersonalClause, Watermark
+from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, PersonalClause, Watermark
 from headwater.sql.options import INTAKE, read_options
 from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
 from headwater.sql.spelling import spell
 
 T = TypeVar("T", bound=exp.Expr)
-MESSAGE_TYPES = {
-    "message_value": (pa.string(), pa.binary()),
-    "message_key": (pa.string(), pa.binary()),
-    "message_time": (model.INSTANT,),
-    "message_headers": (pa.map_(pa.string(), pa.binary()),),
-}
-"""The types of the columns that take a message's value as it is, and what Kafka keeps beside it."""
 
 
 def read_topic(reading: Reading, tree: CreateTopic) -> model.Stream | model.Table:
@@ -74,7 +66,9 @@ class _TopicReader:
         self.reading.refuse(kind, node, f"{self.reading.title} {what}", **reason)
 
     def _options(self) -> dict[str, Any]:
-        given = self.tree.args.get("options") or ()
+        every = self.tree.args.get("options") or ()
+        beside = options_of_package(every)
+        given = [option for option in every if option not in beside]
         values, refusals = read_options(self.reading.kind, self.reading.name, given)
         for refusal in refusals:
             self.reading.find(refusal)
@@ -85,64 +79,10 @@ class _TopicReader:
                 values[word] = tuple(
                     self._resolve(KeyNotInOutput, option.expression, where, name) for name in values[word]
                 )
-        return values | {"intake": self._intake(values)}
-
-    def _intake(self, values: dict[str, Any]) -> model.Kafka | None:
-        """Where events are fetched from; its options are taken out of `values`."""
-        given = {option.this.name.lower(): option for option in self.tree.args.get("options") or ()}
         found = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
-        connector = found.pop("connector", None)
-        for word in found if connector is None and "connector" not in given else ():
-            what = f'gives option "{word}" and no connector'
-            self._refuse(OptionRefused, given[word], what, hint="Say connector = 'kafka' beside it.")
-        if connector is None:
-            return None
-        if "topic" not in found and "topic" not in given:
-            self._refuse(OptionRefused, given["connector"], "names no topic of Kafka", hint="Say topic = '…'.")
-        for word in MESSAGE_TYPES:
-            if word in found:
-                found[word] = self._message_column(given[word].expression, word, found[word])
-        self._refuse_format(found, given)
-        return model.Kafka(**{"topic": "", **found})
-
-    def _refuse_format(self, found: dict[str, Any], given: dict[str, Option]) -> None:
-        """Refuse options of one format beside another."""
-        form = found.get("format", "json")
-        if form == "raw" and "message_value" not in given:
-            hint = "Say message_value = '…' with a column that takes the bytes."
-            self._refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)
-        if form in ("raw", "csv") and "envelope" in found:
-            hint = "An envelope is read from 'json', 'avro', 'protobuf' or 'json-schema'."
-            self._refuse(OptionRefused, given["envelope"], f"reads an envelope from '{form}'", hint=hint)
-        if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
-            hint = "Offsets are those of one topic: name one, or begin at an instant."
-            self._refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
-        self._refuse_version_source(found, given, form)
-        for word in ("fields", "delimiter"):
-            if word in found and form != "csv":
-                self._refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
-
-    def _refuse_version_source(self, found: dict[str, Any], given: dict[str, Option], form: str) -> None:
-        way = str(found.get("version_from", "")).partition(" ")[0]
-        if way == "field" and form in ("csv", "raw"):
-            hint = "Take it from a header."
-            self._refuse(OptionRefused, given["version_from"], f"takes versions from a field of '{form}'", hint=hint)
-        if way == "registry" and form not in ("avro", "protobuf", "json-schema"):
-            hint = "Take them from a header or a field."
-            self._refuse(OptionRefused, given["version_from"], f"takes versions of '{form}' from a registry", hint=hint)
-        if way == "registry" and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
-            hint = "Versions are those of the subject of one topic: name one, or take them from a header."
-            self._refuse(OptionRefused, given["version_from"], "takes versions of several topics", hint=hint)
-
-    def _message_column(self, node: exp.Expr, word: str, name: str) -> str:
-        resolved = self._resolve(KeyNotInOutput, node, f'option "{word}"', name)
-        column = next((column for column in self.columns if column.name == resolved), None)
-        takes = MESSAGE_TYPES[word]
-        if column is not None and column.type not in takes:
-            what = f'gives option "{word}" a column of type {model.spell_type(column.type)}'
-            hint = f"Declare it as {' or '.join(map(model.spell_type, takes))}."
-            self._refuse(OptionRefused, node, what, hint=hint)
-        return resolved
+        named = {option.name.lower(): option for option in given}
+        reading = TopicReading(self.columns, self._resolve, self._refuse)
+        return values | {"intake": read_intake(reading, named, found, beside)}
 
     def _kind(self, keyed: bool, timed: bool) -> str:
         word = self.tree.text("kind")

@@ -7,10 +7,10 @@ of the group `headwater.stores` whose name is the scheme: a function that takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from headwater.errors import HeadwaterError, SettingsRefused
+from headwater.errors import SettingsRefused
+from headwater.installed import installed, open_installed
 from headwater.model import Store as Declared
 from headwater.store.options import CHANGES_RETENTION, Options
 from headwater.store.protocol import Store
@@ -27,9 +27,10 @@ def open_store(declared: Declared, folder: Path) -> Store:
     kind = declared.url.partition(":")[0] if ":" in declared.url else ""
     if kind in _KINDS:
         return _KINDS[kind](declared, folder)
-    found = {point.name: point for point in entry_points(group=GROUP)}
+    found = installed(GROUP)
     if kind in found:
-        return _foreign(found[kind], declared, folder)
+        opened: Store = open_installed(GROUP, kind, f'store "{declared.name}"', declared, folder, store=declared.name)
+        return opened
     raise _unknown(declared, [*_KINDS, *found])
 
 
@@ -89,20 +90,6 @@ def _not_installed(declared: Declared, cause: ModuleNotFoundError, extra: str) -
         hint=f"Run `pip install 'headwater[{extra}]'`.",
         store=declared.name,
     )
-
-
-def _foreign(point: EntryPoint, declared: Declared, folder: Path) -> Store:
-    try:
-        opened: Store = point.load()(declared, folder)
-    except HeadwaterError:
-        raise
-    except Exception as cause:
-        raise SettingsRefused(
-            f'store "{declared.name}" can\'t be opened',
-            detail=f"{point.value}, which is installed for {point.name}: URLs, raised {type(cause).__name__}: {cause}.",
-            store=declared.name,
-        ) from cause
-    return opened
 
 
 def _unknown(declared: Declared, kinds: Mapping[str, OpenStore] | list[str]) -> SettingsRefused:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
@@ -18,16 +16,14 @@ from confluent_kafka.admin import NewTopic
 import headwater as hw
 from headwater.errors import (
     ArgumentRefused,
-    Fenced,
     RetentionGap,
     SourceRefused,
     SourceReplaced,
     SourceUnavailable,
     TooMuchPoison,
 )
-from headwater.intake.kafka import KafkaIntake
+from headwater.intake.run import Intake
 from headwater.intake.schema.known import Draft
-from headwater.log import TopicLog
 from headwater.operate.halt import Halt
 from headwater.project import Project
 from tests.intake.kafka.shop import STREAM, Shop, event
@@ -161,56 +157,6 @@ def test_positions_come_from_the_log_and_are_shown_to_the_tools_of_kafka(shop: M
     assert take_in(payments) == (0, 0)
 
 
-def test_a_crash_between_dead_letters_and_rows_doubles_neither(shop: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    payments = shop(partitions=1)
-    payments.send([b"x", event(0), b"y"])
-    appended = TopicLog.append
-
-    def crash(log: TopicLog, rows: pa.Table, **how: Any) -> Any:
-        if rows.num_rows and "id" in rows.column_names:
-            raise KeyboardInterrupt
-        return appended(log, rows, **how)
-
-    monkeypatch.setattr(TopicLog, "append", crash)
-    with pytest.raises(KeyboardInterrupt):
-        take_in(payments)
-    monkeypatch.undo()
-    payments.send([event(1), b"z"])
-    assert take_in(payments) == (2, 1)
-    assert ids(payments) == ["p0", "p1"]
-    assert [place.rpartition(":")[2] for place, _ in letters(payments)] == ["0", "2", "4"]
-
-
-def test_what_is_buried_stays_buried_although_it_could_be_read_now(shop: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    payments = shop(partitions=1, options="max_ahead = '1 second'")
-    payments.send([event(0), b'{"id": "p1", "at": "2999-01-01T00:00:00Z"}'])
-    appended = TopicLog.append
-
-    def crash(log: TopicLog, rows: pa.Table, **how: Any) -> Any:
-        if rows.num_rows and "id" in rows.column_names:
-            raise KeyboardInterrupt
-        return appended(log, rows, **how)
-
-    monkeypatch.setattr(TopicLog, "append", crash)
-    with pytest.raises(KeyboardInterrupt):
-        take_in(payments)
-    monkeypatch.undo()
-    payments.declare(options="max_ahead = 'none'")
-    assert take_in(payments) == (1, 0)
-    assert (ids(payments), len(letters(payments))) == (["p0"], 1)
-
-
-def test_of_two_that_take_in_at_once_one_is_overtaken_and_nothing_is_doubled(shop: Make) -> None:
-    payments = shop(partitions=1)
-    with payments.open() as first, payments.open() as second, running(first):
-        for number in range(15):
-            payments.send([event(number)])
-            with suppress(Fenced):  # then the other one has it
-                second.take_in()
-    take_in(payments)
-    assert ids(payments) == [f"p{at}" for at in range(15)]
-
-
 @contextmanager
 def running(*projects: Project) -> Iterator[None]:
     """Let the intake of each project run meanwhile."""
@@ -219,7 +165,7 @@ def running(*projects: Project) -> Iterator[None]:
 
 
 @contextmanager
-def halted(*intakes: KafkaIntake) -> Iterator[None]:
+def halted(*intakes: Intake) -> Iterator[None]:
     """Let intakes run meanwhile, and end."""
     halt = Halt()
     threads = [threading.Thread(target=intake.run, args=(halt,)) for intake in intakes]

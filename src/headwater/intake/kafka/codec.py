@@ -19,7 +19,7 @@ def codec_of(topic: Topic, options: Mapping[str, str], own: Schemas | None = Non
     `own` are the schemas to read with if neither the topic nor its cluster names a registry.
     """
     kafka = topic.intake
-    assert kafka is not None, "only what comes from Kafka has a format"
+    assert isinstance(kafka, Kafka), "only what comes from Kafka has a format"
     codec = _codec(topic, kafka, options, own)
     if kafka.version_from is None:
         return codec
@@ -73,9 +73,9 @@ def _read(topic: Topic) -> Iterator[tuple[str, pa.DataType]]:
     """Every name under which a value is looked for, and the type of its column, in today's version and earlier ones."""
     for columns in (topic.columns, *(upcast.columns for upcast in topic.upcasts)):
         yield from ((name, column.type) for column in columns for name in column.names)
-    kafka = topic.intake
-    if kafka is not None and (kafka.version_from or "").startswith("field "):
-        yield (kafka.version_from or "").removeprefix("field "), pa.int64()
+    told = topic.intake.version_from if isinstance(topic.intake, Kafka) else None
+    if told is not None and told.startswith("field "):
+        yield told.removeprefix("field "), pa.int64()
 
 
 def _kinds(topic: Topic) -> dict[str, pa.DataType]:

@@ -55,9 +55,9 @@ class Gathered:
         """A partition was read up to here; what lies between its last message and here is no message."""
         self.reached[partition] = max(offset, self.reached.get(partition, 0))
 
-    def partitions(self) -> Iterator[tuple[Partition, list[Message]]]:
-        """The messages of each partition, in the order of topics and numbers."""
-        return iter(sorted(self._messages.items()))
+    def partitions(self) -> Iterator[tuple[Partition, list[Message], int]]:
+        """The messages of each partition that has moved and its next offset, in the order of topics and numbers."""
+        return ((at, self._messages.get(at, []), to) for at, to in sorted(self.reached.items()))
 
 
 def _topic_and_partition(message: Message) -> object:

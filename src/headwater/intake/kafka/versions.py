@@ -30,10 +30,11 @@ class VersionedCodec:
     """Reads messages as another codec does (without one they are JSON), and tells the version of each."""
 
     def __init__(self, topic: Topic, inside: Codec | None, schemas: Schemas | None) -> None:
-        assert topic.intake is not None and topic.intake.version_from is not None, "the declaration was checked"
+        kafka = topic.intake
+        assert isinstance(kafka, Kafka) and kafka.version_from is not None, "the declaration was checked"
         self._today = topic.version
-        self._kafka: Kafka = topic.intake
-        self._way, _, self._name = topic.intake.version_from.partition(" ")
+        self._kafka = kafka
+        self._way, _, self._name = kafka.version_from.partition(" ")
         self._inside = inside
         self._schemas = schemas
         field = Stream(name=topic.name, columns=(Column(self._name, pa.int64()),))

@@ -1,0 +1,109 @@
+"""From the declaration of an intake to the inlet that it reads from.
+
+Kinds of inlets that aren't ours come from installed packages, by an entry point of the group `headwater.intakes` whose
+name is the connector: a function that takes what `open_inlet` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.installed import open_installed
+from headwater.intake.messages import Codec
+from headwater.intake.protocol import Inlet
+from headwater.intake.run import Intake
+from headwater.intake.schema.written import Schemas
+from headwater.log import TopicLog
+from headwater.model import Connector, Kafka, Topic
+from headwater.sql.options import INTAKES
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an inlet may need to know of where it is: the project's name and folder, and settings of headwater.toml.
+
+    `clusters` are those of Kafka, and `group` is what Kafka calls us; `storage` are the options of the object store, if
+    the project has one. `state` is a folder in which processes of this machine tell each other apart; `schemas` are the
+    project's own. `beside` opens a log of the inlet's own, which is kept with the project's data.
+    """
+
+    project: str
+    folder: Path
+    state: Path
+    group: str
+    clusters: Mapping[str, Mapping[str, str]]
+    storage: Mapping[str, str]
+    schemas: Schemas
+    beside: Callable[[str, Topic], TopicLog]
+
+
+OpenInlet = Callable[[Topic, Surroundings], Inlet]
+"""How an intake comes to its inlet, anew for each session: it opens nothing yet."""
+
+
+def open_intake(
+    log: TopicLog,
+    dead: TopicLog,
+    surroundings: Surroundings,
+    *,
+    committed: Callable[[TopicLog, int], None],
+    waits: Callable[[str, HeadwaterError | None], None],
+) -> Intake:
+    """The intake that a topic declares."""
+    if log.topic.intake is None:
+        raise ArgumentRefused(
+            f'"{log.topic.name}" declares no intake',
+            detail="Its events are appended by calls.",
+            hint="Say connector = 'kafka' and topic = '…' in its WITH, for example.",
+            topic=log.topic.name,
+        )
+    return Intake(log, dead, partial(open_inlet, log.topic, surroundings), committed=committed, waits=waits)
+
+
+def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
+    """The inlet that a topic declares, before it is opened."""
+    if isinstance(topic.intake, Kafka):
+        return _kafka(topic, topic.intake, surroundings)
+    assert isinstance(topic.intake, Connector), topic.intake
+    return _foreign(topic, topic.intake, surroundings)
+
+
+def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas: Schemas) -> Codec | None:
+    """What reads the messages of a topic; None if it has none, or if they are plain JSON."""
+    if not isinstance(topic.intake, Kafka):
+        return None
+    with _installed(topic):
+        from headwater.intake.kafka.codec import codec_of
+    return codec_of(topic, clusters.get(topic.intake.cluster, {}), schemas)
+
+
+def _kafka(topic: Topic, kafka: Kafka, surroundings: Surroundings) -> Inlet:
+    with _installed(topic):
+        from headwater.intake.kafka import KafkaInlet
+    options = surroundings.clusters.get(kafka.cluster, {})
+    return KafkaInlet(topic, options, surroundings.group, surroundings.state, surroundings.schemas)
+
+
+def _foreign(topic: Topic, connector: Connector, surroundings: Surroundings) -> Inlet:
+    title = f'the intake of "{topic.name}"'
+    opened: Inlet = open_installed(INTAKES, connector.name, title, topic, surroundings, topic=topic.name)
+    return opened
+
+
+@contextmanager
+def _installed(topic: Topic) -> Iterator[None]:
+    """Say which extra is missing where an import fails."""
+    try:
+        yield
+    except ModuleNotFoundError as cause:
+        raise SettingsRefused(
+            f'the intake of "{topic.name}" needs the package {cause.name}',
+            detail="It is not installed: Kafka is an extra.",
+            hint="Run `pip install 'headwater[kafka]'`.",
+            topic=topic.name,
+        ) from cause

@@ -1,0 +1,134 @@
+"""Where a topic's events are fetched from: which connectors there are, and which options each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headwater import model
+from headwater.errors import Finding, KeyNotInOutput, OptionRefused, UnknownOption
+from headwater.sql.nodes import Option
+from headwater.sql.options import CONNECTORS, INTAKE, OPTIONS, option_text
+
+MESSAGE_TYPES = {
+    "message_value": (pa.string(), pa.binary()),
+    "message_key": (pa.string(), pa.binary()),
+    "message_time": (model.INSTANT,),
+    "message_headers": (pa.map_(pa.string(), pa.binary()),),
+}
+"""The types of the columns that take a message's value as it is, and what Kafka keeps beside it."""
+SHARED = frozenset({"connector", *(part.name for part in fields(model.Intake))})
+"""The options that every connector takes."""
+_WORDS = frozenset(kind.name for kind in INTAKE)
+
+
+class Refuse(Protocol):
+    """How a reader of a declaration says that something in it is refused."""
+
+    def __call__(self, kind: type[Finding], node: exp.Expr, what: str, **reason: str | None) -> None:
+        """Refuse a node: `what` follows the title of the declaration."""
+
+
+@dataclass(frozen=True)
+class TopicReading:
+    """What is known of a topic when its intake is read: its columns, how one is found, and how things are refused."""
+
+    columns: Sequence[model.Column]
+    resolve: Callable[[type[Finding], exp.Expr, str, str | None], str]
+    refuse: Refuse
+
+
+def options_of_package(given: Sequence[Option]) -> list[Option]:
+    """The options that are for an installed package to read: all but ours, if its connector is named."""
+    connector = next((option_text(option.expression) for option in given if option.name.lower() == "connector"), None)
+    if connector is None or connector.strip().lower() in CONNECTORS:
+        return []
+    ours = ({kind.name for kind in (*OPTIONS["stream"], *OPTIONS["table"])} - _WORDS) | SHARED
+    return [option for option in given if option.name.lower() not in ours]
+
+
+def read_intake(
+    reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any], beside: Sequence[Option]
+) -> model.Intake | None:
+    """The intake that a topic declares by these options; `beside` are those that a package reads."""
+    connector = found.pop("connector", None)
+    if connector is None:
+        for word in found if "connector" not in given else ():
+            what = f'gives option "{word}" and no connector'
+            reading.refuse(OptionRefused, given[word], what, hint="Say connector = 'kafka' beside it, for example.")
+        return None
+    if connector not in CONNECTORS:
+        options = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
+        return model.Connector(name=connector, options=options, **found)
+    _refuse_others(reading, given, connector, model.Kafka)
+    return _kafka(reading, given, found)
+
+
+def _refuse_others(
+    reading: TopicReading, given: Mapping[str, Option], connector: str, kind: type[model.Intake]
+) -> None:
+    """Find options of other connectors."""
+    known = [part.name for part in fields(kind)]
+    for word in given:
+        if word in _WORDS and word != "connector" and word not in known:
+            hint = f"With it there are the options {', '.join(known)}."
+            reading.refuse(UnknownOption, given[word], f"has no option \"{word}\" with '{connector}'", hint=hint)
+
+
+def _kafka(reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any]) -> model.Kafka:
+    if "topic" not in found and "topic" not in given:
+        reading.refuse(OptionRefused, given["connector"], "names no topic of Kafka", hint="Say topic = '…'.")
+    for word in MESSAGE_TYPES:
+        if word in found:
+            found[word] = _message_column(reading, given[word].expression, word, found[word])
+    _refuse_format(reading, found, given)
+    return model.Kafka(**{"topic": "", **found})
+
+
+def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
+    """Refuse options of one format beside another."""
+    form = found.get("format", "json")
+    if form == "raw" and "message_value" not in given:
+        hint = "Say message_value = '…' with a column that takes the bytes."
+        reading.refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)
+    if form in ("raw", "csv") and "envelope" in found:
+        hint = "An envelope is read from 'json', 'avro', 'protobuf' or 'json-schema'."
+        reading.refuse(OptionRefused, given["envelope"], f"reads an envelope from '{form}'", hint=hint)
+    if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        hint = "Offsets are those of one topic: name one, or begin at an instant."
+        reading.refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
+    _refuse_version_source(reading, found, given, form)
+    for word in ("fields", "delimiter"):
+        if word in found and form != "csv":
+            reading.refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
+
+
+def _refuse_version_source(
+    reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option], form: str
+) -> None:
+    way = str(found.get("version_from", "")).partition(" ")[0]
+    what = hint = ""
+    if way == "field" and form in ("csv", "raw"):
+        what, hint = f"takes versions from a field of '{form}'", "Take them from a header."
+    elif way == "registry" and form not in ("avro", "protobuf", "json-schema"):
+        what, hint = f"takes versions of '{form}' from a registry", "Take them from a header or a field."
+    elif way == "registry" and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        what = "takes versions of several topics from a registry"
+        hint = "Versions are those of the subject of one topic: name one, or take them from a header."
+    if what:
+        reading.refuse(OptionRefused, given["version_from"], what, hint=hint)
+
+
+def _message_column(reading: TopicReading, node: exp.Expr, word: str, name: str) -> str:
+    resolved = reading.resolve(KeyNotInOutput, node, f'option "{word}"', name)
+    column = next((column for column in reading.columns if column.name == resolved), None)
+    takes = MESSAGE_TYPES[word]
+    if column is not None and column.type not in takes:
+        what = f'gives option "{word}" a column of type {model.spell_type(column.type)}'
+        hint = f"Declare it as {' or '.join(map(model.spell_type, takes))}."
+        reading.refuse(OptionRefused, node, what, hint=hint)
+    return resolved
