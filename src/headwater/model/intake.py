@@ -54,6 +54,7 @@ class Kafka(Intake):
     they were read: `stop`, or `skip` and record them. Copies of dead letters go to `dead_topic`, another topic of the
     same cluster. `message_value`, `message_key`, `message_time` and `message_headers` name columns that take the value
     of a message as it is, and what Kafka keeps beside it.
+    `version_from` is what tells which version of the topic a message is of: `header NAME`, `field NAME` or `registry`.
     """
 
     topic: str
@@ -71,6 +72,7 @@ class Kafka(Intake):
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
+    version_from: str | None = None
 
     @property
     def connector(self) -> str:
