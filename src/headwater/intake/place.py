@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused, SourceRefused
 from headwater.installed import open_installed
+from headwater.intake.folder import FolderInlet, LocalShelf, ObjectShelf, files_topic
 from headwater.intake.messages import Codec
 from headwater.intake.protocol import Inlet
 from headwater.intake.run import Intake
 from headwater.intake.schema.written import Schemas
 from headwater.log import TopicLog
-from headwater.model import Connector, Kafka, Topic
+from headwater.log.storage import connect
+from headwater.model import Connector, Folder, Kafka, Topic
 from headwater.sql.options import INTAKES
 
 
@@ -69,6 +71,8 @@ def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
     """The inlet that a topic declares, before it is opened."""
     if isinstance(topic.intake, Kafka):
         return _kafka(topic, topic.intake, surroundings)
+    if isinstance(topic.intake, Folder):
+        return _folder(topic, topic.intake, surroundings)
     assert isinstance(topic.intake, Connector), topic.intake
     return _foreign(topic, topic.intake, surroundings)
 
@@ -87,6 +91,23 @@ def _kafka(topic: Topic, kafka: Kafka, surroundings: Surroundings) -> Inlet:
         from headwater.intake.kafka import KafkaInlet
     options = surroundings.clusters.get(kafka.cluster, {})
     return KafkaInlet(topic, options, surroundings.group, surroundings.state, surroundings.schemas)
+
+
+def _folder(topic: Topic, folder: Folder, surroundings: Surroundings) -> Inlet:
+    """`incoming` is a path from the project's folder, `/var/in` another, `s3://bucket/in` a URL."""
+    files = surroundings.beside("files", files_topic(topic))
+    if "://" not in folder.path:
+        return FolderInlet(topic, LocalShelf(surroundings.folder / folder.path, folder.pattern), files)
+    try:
+        store = connect(folder.path, surroundings.storage)
+    except ArgumentRefused as refused:
+        raise SourceRefused(
+            f'the intake of "{topic.name}" can\'t read "{folder.path}"',
+            detail=refused.detail,
+            hint="Give a path, or an s3://, gs:// or az:// URL; its options are those of [storage] in headwater.toml.",
+            topic=topic.name,
+        ) from refused
+    return FolderInlet(topic, ObjectShelf(store, folder.path, folder.pattern), files)
 
 
 def _foreign(topic: Topic, connector: Connector, surroundings: Surroundings) -> Inlet:

@@ -122,7 +122,8 @@ class _Session:
     def taken(self) -> Taken:
         sources = self._places.sources
         positions = {at: sources[at].log for at in sorted(sources)}
-        return Taken(self._log.topic.name, self._rows, self._letters, positions)
+        places = {at: self._inlet.spell(at, position) for at, position in positions.items()}
+        return Taken(self._log.topic.name, self._rows, self._letters, positions, places)
 
     def drain(self) -> bool:
         """Read up to the ends that were found at the beginning; False if another session must go on."""

@@ -3,7 +3,7 @@
 from headwater.model.column import Column, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
-from headwater.model.intake import Connector, Intake, Kafka
+from headwater.model.intake import Connector, Folder, Intake, Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
@@ -19,9 +19,9 @@ from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Win
 
 __all__ = [
     "CONTENT", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column", "Connector",
-    "Cumulate", "Declaration", "Emit", "Envelope", "Function", "Hop", "Intake", "Kafka", "LatePolicy", "Layout",
-    "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query",
-    "Serving", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Variant", "View",
-    "ViewExecution", "WatermarkStrategy", "Window",
+    "Cumulate", "Declaration", "Emit", "Envelope", "Folder", "Function", "Hop", "Intake", "Kafka", "LatePolicy",
+    "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile",
+    "Query", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Variant",
+    "View", "ViewExecution", "WatermarkStrategy", "Window",
     "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

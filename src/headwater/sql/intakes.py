@@ -64,8 +64,10 @@ def read_intake(
     if connector not in CONNECTORS:
         options = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
         return model.Connector(name=connector, options=options, **found)
-    _refuse_others(reading, given, connector, model.Kafka)
-    return _kafka(reading, given, found)
+    kind = model.Kafka if connector == "kafka" else model.Folder
+    _refuse_others(reading, given, connector, kind)
+    known = {word: value for word, value in found.items() if word in {part.name for part in fields(kind)}}
+    return _kafka(reading, given, known) if kind is model.Kafka else _folder(reading, given, known)
 
 
 def _refuse_others(
@@ -89,9 +91,21 @@ def _kafka(reading: TopicReading, given: Mapping[str, Option], found: dict[str, 
     return model.Kafka(**{"topic": "", **found})
 
 
+def _folder(reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any]) -> model.Folder:
+    if "path" not in given:
+        reading.refuse(OptionRefused, given["connector"], "names no folder", hint="Say path = '…'.")
+    if found.get("format") in ("protobuf", "json-schema", "raw"):
+        hint = "A folder has files in 'json', 'csv', 'tsv', 'parquet', 'arrow' or 'avro'."
+        reading.refuse(OptionRefused, given["format"], f"reads files in '{found['format']}'", hint=hint)
+    return model.Folder(**{"path": "", **found})
+
+
 def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
     """Refuse options of one format beside another."""
     form = found.get("format", "json")
+    if form in ("tsv", "parquet", "arrow"):
+        hint = "Messages are in 'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'."
+        reading.refuse(OptionRefused, given["format"], f"reads messages in '{form}'", hint=hint)
     if form == "raw" and "message_value" not in given:
         hint = "Say message_value = '…' with a column that takes the bytes."
         reading.refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)

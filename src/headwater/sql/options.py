@@ -23,7 +23,7 @@ from headwater.sql.refusal import Refusal, did_you_mean
 _OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
 INTAKES = "headwater.intakes"
 """The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
-CONNECTORS = ("kafka",)
+CONNECTORS = ("kafka", "folder")
 """The kinds of intakes that are ours."""
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
 
@@ -209,7 +209,7 @@ _MAX_AHEAD = OptionKind(
 INTAKE = (
     OptionKind(
         "connector",
-        "'kafka', or a name that an installed package brings along",
+        "'kafka', 'folder', or a name that an installed package brings along",
         read_connector,
         "where events are fetched from",
         "they are appended by calls",
@@ -225,11 +225,32 @@ INTAKE = (
     OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
     OptionKind(
         "format",
-        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'",
-        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw"),
-        "how a message is written",
-        "'json'",
+        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'; in a folder also 'tsv', 'parquet' or 'arrow'",
+        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw", "tsv", "parquet", "arrow"),
+        "how a message, or a file, is written",
+        "'json'; in a folder what a file's name says",
     ),
+    OptionKind(
+        "path", "path or URL", read_name, "the folder, or the prefix of an object store", "required with 'folder'"
+    ),
+    OptionKind(
+        "pattern",
+        "names with '*', '?' or '[…]'",
+        read_name,
+        "which files of a folder are read; '**' stands for folders in between",
+        "'*'",
+    ),
+    OptionKind(
+        "order",
+        "'name' or 'modified'",
+        _one_of("name", "modified"),
+        "which of several files that are ready comes first: by name, or by the time of its last change",
+        "'name'",
+    ),
+    OptionKind(
+        "settle", "duration", read_duration, "how long a file must not have changed before it is read", "'2 seconds'"
+    ),
+    OptionKind("poll", "duration", read_duration, "how often a folder is looked at", "'1 second'"),
     OptionKind(
         "registry",
         "address",
@@ -251,7 +272,7 @@ INTAKE = (
         "gaps",
         "'stop' or 'skip'",
         _one_of("stop", "skip"),
-        "what to do about offsets that Kafka let go of before they were read; skipped ones become a dead letter",
+        "what to do about offsets, or files, that are gone before they were read; skipped ones become a dead letter",
         "'stop'",
     ),
     OptionKind(
