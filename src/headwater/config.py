@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from headwater.errors import NotAProject, Origin, SettingsRefused
-from headwater.model import Emit, Store, parse_duration
+from headwater.model import DEFAULT_RULES, Emit, Figure, Rule, Store, parse_duration
 
 FILE = "headwater.toml"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -62,7 +62,9 @@ class ServeSettings(_Section):
 
     host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
     port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
-    dashboard: bool = Field(default=True, description="Whether the dashboard is served; on loopback only.")
+    dashboard: bool = Field(
+        default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
+    )
     body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")
@@ -75,6 +77,39 @@ class ServeSettings(_Section):
     longest_wait: Duration = Field(
         default=timedelta(seconds=30), description="The longest that a read may wait for a position."
     )
+
+
+def _seconds(value: Any) -> Any:
+    """A threshold that is written as a duration, in seconds."""
+    return parse_duration(value).total_seconds() if isinstance(value, str) else value
+
+
+class AlertSettings(_Section):
+    """A rule: when somebody should look."""
+
+    name: str | None = Field(
+        default=None, min_length=1, description="What the rule is called; its figure, if not given."
+    )
+    when: Figure = Field(description="The figure that is watched.")
+    above: Annotated[float, BeforeValidator(_seconds)] = Field(
+        default=0, ge=0, description="From where on it is too much: a number, or a duration."
+    )
+    lasting: Duration = Field(default=timedelta(), alias="for", description="For how long it has to be above.")
+    of: tuple[str, ...] = Field(default=(), description="The topics, views and outlets that are watched; all, if none.")
+
+    def declared(self) -> Rule:
+        """The rule as the model knows it."""
+        named = self.name or " ".join([self.when, *self.of])
+        return Rule(name=named, when=self.when, above=self.above, lasting=self.lasting, of=self.of)
+
+
+class AlertingSettings(_Section):
+    """Who is told of alerts."""
+
+    to: str | None = Field(default=None, pattern="^https?://", description="The URL that alerts are posted to.")
+    headers: str | None = Field(default=None, description="The section of `webhooks` whose headers go with them.")
+    secret: str | None = Field(default=None, min_length=8, description="What they are signed with.")
+    every: Duration = Field(default=timedelta(seconds=5), description="How often the rules are looked at.")
 
 
 class Settings(_Section):
@@ -96,6 +131,8 @@ class Settings(_Section):
         default=CatchUpSettings(), description="How views are brought to the head of their topics."
     )
     serve: ServeSettings = Field(default=ServeSettings(), description="How the project is served over HTTP.")
+    alerts: tuple[AlertSettings, ...] | None = Field(default=None, description="Rules of alerts; `[]` for none.")
+    alerting: AlertingSettings = Field(default=AlertingSettings(), description="Who is told of alerts.")
     spark: dict[str, str] = Field(default={}, description="Settings that are passed to Spark.")
 
     def declared_stores(self) -> tuple[Store, ...]:
@@ -105,6 +142,10 @@ class Settings(_Section):
             Store(name=name, url=found.url, takes=frozenset(Emit), options=tuple(sorted(found.options.items())))
             for name, found in declared.items()
         )
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of alerts; some are there without being declared."""
+        return DEFAULT_RULES if self.alerts is None else tuple(found.declared() for found in self.alerts)
 
 
 def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -133,6 +174,8 @@ def _expanded(value: Any, place: tuple[str, ...], path: Path, environment: Mappi
     """The value with `${NAME}` replaced, everywhere below it; refuses a secret that is spelled out."""
     if isinstance(value, dict):
         return {name: _expanded(found, (*place, name), path, environment) for name, found in value.items()}
+    if isinstance(value, list):
+        return [_expanded(found, place, path, environment) for found in value]
     if not isinstance(value, str):
         return value
     spelled_out = place and _SECRET.search(place[-1]) and not _VARIABLE.search(value)
@@ -158,7 +201,12 @@ def _section(place: list[str]) -> type[_Section]:
     """The section that a setting belongs to."""
     if len(place) == 1:
         return Settings
-    sections: dict[str, type[_Section]] = {"catch_up": CatchUpSettings, "serve": ServeSettings}
+    sections: dict[str, type[_Section]] = {
+        "catch_up": CatchUpSettings,
+        "serve": ServeSettings,
+        "alerts": AlertSettings,
+        "alerting": AlertingSettings,
+    }
     return sections.get(place[0], StoreSettings)
 
 
@@ -171,7 +219,7 @@ def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:
     )
     origin = Origin(str(path), line)
     if found["type"] == "extra_forbidden":
-        known = list(_section(place).model_fields)
+        known = [field.alias or name for name, field in _section(place).model_fields.items()]
         close = difflib.get_close_matches(name, known, 1)
         hint = f'Did you mean "{close[0]}"?' if close else f"The settings here are {', '.join(known)}."
         return SettingsRefused(f'unknown setting "{".".join(place)}"', hint=hint, origin=origin, path=str(path))

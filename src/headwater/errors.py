@@ -7,7 +7,7 @@
     │       └── Caution                   one that is shown and doesn't refuse
     │       └── Caution                   a finding that is shown and doesn't refuse
     ├── CallError                 the caller of the API or of a command: a wrong name, a wrong argument
-    │   ├── UnknownTopic  UnknownView  UnknownOutlet  NotAProject  ProjectExists  ArgumentRefused
+    │   ├── UnknownTopic  UnknownView  UnknownRow  UnknownOutlet  NotAProject  ProjectExists  ArgumentRefused
     │   ├── UnsortedLoad              a load would make most of itself late
     │   ├── StrictLoadRefused         a strict load has unreadable rows
     │   ├── SequenceRefused           a producer's sequence went back, or was used twice with other content
@@ -27,6 +27,7 @@
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
+    │   ├── UpcastFailed              an upcast raised, or returned what isn't of the next version
     │   ├── StoreUnavailable          the store did not answer or refused; a retry may succeed
     │   ├── StoreDenied               the store refuses: a password, a database, a permission, an old version
     │   ├── StoreDamaged              the store's file is damaged, or someone dropped or altered a view's table
@@ -48,6 +49,7 @@
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
     │   ├── ViewBusy  OutletBusy      another run works on the view, or sends; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
+    │   ├── PromotionRefused          a project that runs can't take changed declarations over
     │   ├── NotReached                a view had not come to a position in time; a retry may succeed
     │   ├── Overloaded                as much is under way as may be at a time; a retry may succeed
     │   ├── ExtraMissing              packages of an extra are not installed
@@ -331,6 +333,10 @@ class UnknownView(CallError):
     """The project declares no view of that name."""
 
 
+class UnknownRow(CallError):
+    """A view has no row of this name, and no event came too late for one."""
+
+
 class ArgumentRefused(CallError):
     """An argument has a value that it can't take."""
 
@@ -461,6 +467,10 @@ class TopicChanged(OperatorError):
     """The declaration no longer fits what the log holds."""
 
 
+class UpcastFailed(OperatorError):
+    """An upcast raised, or returned what isn't a row of the next version; the rows of the log are as they were."""
+
+
 class StoreUnavailable(OperatorError):
     """The store did not answer or refused; a batch is in it whole or not at all, and repeating it is harmless."""
 
@@ -534,6 +544,10 @@ class ChangesLost(OperatorError):
 
 class SettingsRefused(OperatorError):
     """headwater.toml can't be used."""
+
+
+class PromotionRefused(OperatorError):
+    """Changed declarations can't take effect in a project that runs; a new run begins with them."""
 
 
 class NotReached(OperatorError):

@@ -20,9 +20,12 @@ import pyarrow.compute as pc
 from headwater import declare, model, sql
 from headwater.config import Settings, load_settings
 from headwater.errors import (
+    ArgumentRefused,
     CheckFailed,
+    Finding,
     HeadwaterError,
     Origin,
+    SettingsRefused,
     StrictLoadRefused,
     SyntaxRefused,
     UnknownTopic,
@@ -43,16 +46,34 @@ from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
 from headwater.log.reader import Delivery, Reader
-from headwater.operate import CaughtUp, Explained, Ledger, Patience, Reading, Status, Verified, Views
+from headwater.operate import (
+    Alert,
+    Alerts,
+    CaughtUp,
+    Explained,
+    Ledger,
+    Patience,
+    Reading,
+    Status,
+    Verified,
+    Views,
+    Why,
+)
 from headwater.operate.figures import Gauge
-from headwater.operate.halt import Halt
+from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
+from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
+from headwater.operate.promotion import Promotion, compare
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
+from headwater.operate.watchman import Watchman, checked_rules
+from headwater.operate.why import MOST
+from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
+from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
 from headwater.store import OpenStore, Version, open_store
 
@@ -130,6 +151,7 @@ class Project:
         self._now = now
         self._open_store = open_store
         self._open_target = open_target
+        self.wishes = Wishes(folder / ".headwater")
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
         self._parsed = _read_declarations(folder, settings.data)
@@ -145,6 +167,10 @@ class Project:
         self._views: Views | None = None
         self._schemas: SchemaRegistry | None = None
         self._waiting: dict[str, HeadwaterError | None] = {}
+        self._stopped: dict[str, HeadwaterError] = {}
+        self._ticker: Ticker | None = None
+        rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
+        self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -172,10 +198,29 @@ class Project:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
         with self._planning:
             if self._plan is None:
-                plan = check(self.declared)
-                found = sorted((*self._parsed.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-                self._plan = replace(plan, findings=tuple(found))
+                self._plan = _checked(self.declared, self._parsed.findings)
             return self._plan
+
+    def promote(self, *, only_tell: bool = False) -> Promotion:
+        """Let the declarations that are in the folder now take the place of those that were opened; tell what changes.
+
+        Views that run in this process follow: a view that has changed is built as its next version beside the one that
+        is served, a new one begins, one that is gone ends, and the others go on undisturbed. `CheckFailed` if the
+        declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
+        `only_tell`, nothing is changed either way. Settings stay as they were opened.
+        """
+        with self._planning:
+            before, parsed = self.plan(), _read_declarations(self.folder, self.settings.data)
+            declared = replace(self.declared, declarations=parsed.declarations)
+            after = _checked(declared, parsed.findings).checked()
+            promotion = compare(before, after)
+            if not only_tell:
+                self._parsed, self.declared, self._plan = parsed, declared, after
+                if self._views is not None:
+                    self._views.take_over(after, promotion)
+                if self._ticker is not None:
+                    self._ticker.add(self._topic_log(name) for name in promotion.topics)
+            return promotion
 
     def plan(self) -> Plan:
         """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
@@ -282,9 +327,9 @@ class Project:
         """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
 
         Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
-        others have ended.
+        others have ended. One that is paused is left out.
         """
-        return drain(self.intakes(*topics))
+        return drain([one for one in self.intakes(*topics) if not self.wishes.paused("intake", one.log.topic.name)])
 
     def intakes(
         self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
@@ -446,9 +491,51 @@ class Project:
         """Build views, by default all, anew from the start of the log; otherwise like `catch_up`.
 
         Each becomes a new version, which takes the place of the served one when it has caught up. Whatever became of
-        the old one, the log has the same rows. `ViewBusy` if a run works on one of them.
+        the old one, the log has the same rows. One that another run works on is `left_to` that run, which builds it
+        anew and goes on; one that is paused is built anew once it is resumed.
         """
         return self._opened_views().replay(views or None, options, progress)
+
+    def pause(self, name: str, *, reason: str | None = None) -> Paused:
+        """Let a view, or the intake of a stream or table, rest until it is resumed, in whichever process it runs.
+
+        A batch that is being written is finished. A pause outlives every process, and is no failure. What a view has is
+        served, and the log takes events; what is paused is brought up to date by nothing.
+        """
+        return self.wishes.pause(*self._administered(name), reason)
+
+    def resume(self, name: str) -> None:
+        """Let a view or an intake that is paused go on from where it was; one that has stopped begins again."""
+        self.wishes.resume(*self._administered(name))
+
+    def ask_replay(self, view: str) -> None:
+        """Let the run that works on a view, now or next, build it anew from the log; it is not waited for."""
+        self.wishes.ask_replay(self._materialized(view).name)
+
+    def _administered(self, name: str) -> tuple[Subject, str]:
+        """What can be paused under a name: a view, or the intake of a topic."""
+        topic = self.declared.find(name)
+        if not isinstance(topic, model.Topic):
+            return "view", self._materialized(name).name
+        if topic.intake is None:
+            raise ArgumentRefused(
+                f'"{topic.name}" declares no intake',
+                detail="Its events are appended by calls, and nothing fetches them.",
+                hint="Pause the views that read it.",
+                topic=topic.name,
+            )
+        return "intake", topic.name
+
+    def _materialized(self, name: str) -> PlannedView:
+        planned = self.plan().view(name)
+        if not planned.view.materialized:
+            raise ArgumentRefused(
+                f'view "{planned.name}" has no rows of its own',
+                detail="It is a name for a query, put in place wherever it is read.",
+                hint="Name the views that read it.",
+                view=planned.name,
+            )
+        return planned
 
     def run(
         self,
@@ -459,16 +546,22 @@ class Project:
         failed: Callable[[HeadwaterError], None] = lambda _: None,
         waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
         sent: Callable[[Sent], None] = lambda _: None,
+        alerted: Callable[[Alert], None] = lambda _: None,
+        promoted: Callable[[Promotion | HeadwaterError], None] = lambda _: None,
         stop: threading.Event | None = None,
         wait: bool = True,
+        stays: bool = False,
     ) -> list[CaughtUp]:
         """Take events in, keep views, by default all, at the head, and let their outlets send, until `stop` is set.
 
         A view that fails for good ends alone, and `ended` is told; an intake or an outlet likewise, and `failed` is
-        told. What may succeed later is tried again, and `waits` is told what an intake waits for, and (None) when it
-        goes on; a view that another run works on is waited for, or, without `wait`, ends with `ViewBusy`. A batch that
-        is being written when the end comes is finished. Silent topics are ticked. `progress`, `ended`, `failed`,
-        `waits` and `sent` (how far outlets have come) are called from several threads.
+        told. With `stays` the run goes on though every view has ended, since each can be resumed. What may succeed
+        later is tried again, and `waits` is told what an intake waits for, and (None) when it goes on; a view that
+        another run works on is waited for, or, without `wait`, ends with `ViewBusy`. What is paused rests. A batch that
+        is being written when the end comes is finished. Silent topics are ticked. The rules of alerts are looked at,
+        and `alerted` is told of those that begin to fire or are resolved. Declarations that have changed are taken over
+        when another process asks for a promotion, and `promoted` is told what came of it. What is told (`sent`: how far
+        outlets have come) is told from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
 
@@ -480,17 +573,39 @@ class Project:
             self._gauge.end(done)
             ended(done)
 
+        def stopped(topic: str, error: HeadwaterError) -> None:
+            self._stopped[topic] = error
+            failed(error)
+
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
-            Ticker(topics, self._maintainer.after),
-            taking_in(self.intakes(waits=waits), failed) as takes_in,
+            self._watchman.watching(self._measured, self._notifier(wanted), alerted),
+            Ticker(topics, self._maintainer.after) as self._ticker,
+            _meanwhile(lambda: self._obey_promotions(promoted)),
+            taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
             sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
-            _once_set(wanted, opened.stop),
+            _meanwhile(lambda: opened.stop() if wanted.is_set() else None),
         ):
-            done = opened.keep_up(views or None, options, report, end, wait=wait)
+            done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
             while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log or an outlet goes on
         return done
+
+    def _obey_promotions(self, promoted: Callable[[Promotion | HeadwaterError], None]) -> None:
+        """Promote, if another process has asked for it."""
+        asked = self.wishes.promotion()
+        if asked is None:
+            return
+        number, only_tell = asked
+        found: Promotion | HeadwaterError
+        try:
+            found = self.promote(only_tell=only_tell)
+        except HeadwaterError as error:
+            found = error
+        outcome = {"error": found.as_dict()} if isinstance(found, HeadwaterError) else {"promotion": found.as_dict()}
+        self.wishes.promotion_is_done(number, outcome)
+        if not only_tell:
+            promoted(found)
 
     def send(self, *outlets: str) -> list[Sent]:
         """Send what outlets, by default all, have to send, up to where their views are. One that fails stops alone.
@@ -500,9 +615,40 @@ class Project:
         return drain_outlets(self._outlet_runs(outlets or self.outlets()))
 
     def status(self) -> Status:
-        """How topics, views and outlets are: heads, watermarks, lag, ledgers, and the figures of what runs here."""
+        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts, the figures of what runs here."""
+        found = self._measured()
+        return replace(found, alerts=self._watchman.alerts(found).alerts)
+
+    def alerts(self) -> Alerts:
+        """What the rules of alerts say: those that are pending, that fire, and that were resolved within the hour.
+
+        It is what a run has found lately, in whichever process; else it is looked at now, by what is known here.
+        """
+        return self._watchman.alerts(self._measured())
+
+    def _notifier(self, wanted: threading.Event) -> Notifier | None:
+        settings = self.settings.alerting
+        if settings.to is None:
+            return None
+        if settings.headers is not None and settings.headers not in self.settings.webhooks:
+            raise SettingsRefused(
+                f'alerting names the headers "{settings.headers}", which are not there',
+                hint=f"Write them into [webhooks.{settings.headers}] of headwater.toml.",
+            )
+        headers = self.settings.webhooks[settings.headers] if settings.headers else {}
+        waiting = Waiting(Until(wanted), self._now, random.random)
+        return Notifier(self.name, Webhook(settings.to, headers, settings.secret), waiting)
+
+    def _measured(self) -> Status:
+        """The status without alerts, which are told from it."""
         topics = [
-            topic_status(self._topic_log(name), self._dead_log(name), self._waiting.get(name))
+            topic_status(
+                self._topic_log(name),
+                self._dead_log(name),
+                self._waiting.get(name),
+                self._stopped.get(name),
+                self.wishes.paused("intake", name),
+            )
             for name in self.plan().topics
         ]
         views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
@@ -583,6 +729,13 @@ class Project:
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
         return self._opened_views().verify(view)
+
+    def why(self, view: str, row: Mapping[str, Any], *, most: int = MOST) -> Why:
+        """The events behind a row of a view, which is named by its columns, and those that came too late for it.
+
+        Values may be text. `most` events of each are shown, the first in log order.
+        """
+        return self._opened_views().why(view, row, most)
 
     def explain(self, view: str, *, spark: bool = False) -> Explained:
         """How a view is executed and why, the state it keeps, and its versions in the store; `str` of it is for people.
@@ -757,6 +910,13 @@ def _files(folder: Path, data: Path) -> Iterator[Path]:
             yield found
 
 
+def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
+    """The plan with the findings of the files as well."""
+    plan = check(declared)
+    findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+    return replace(plan, findings=tuple(findings))
+
+
 def _read_sql(path: Path, name: str) -> sql.Parsed:
     try:
         return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
@@ -777,22 +937,21 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
 
 
 @contextmanager
-def _once_set(wanted: threading.Event, do: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile, do something once an event is set; until it has had an effect."""
+def _meanwhile(look: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile do something again and again: what it does when there is nothing to do costs nothing."""
     over = threading.Event()
 
-    def wait() -> None:
+    def go_on() -> None:
         while not over.wait(STOP_POLL.total_seconds()):
-            if wanted.is_set():
-                do()
+            look()
 
-    waiting = threading.Thread(target=wait, name="headwater-stop", daemon=True)
-    waiting.start()
+    looking = threading.Thread(target=go_on, name="headwater-meanwhile", daemon=True)
+    looking.start()
     try:
         yield
     finally:
         over.set()
-        waiting.join()
+        looking.join()
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:

@@ -29,6 +29,8 @@ def test_everything_that_happens_to_streams_happens(tmp_path: Path) -> None:
                 project.append("payments", sent.lines, source=sent.source)
         rows = project.read("payments").to_pylist()
         letters = project.dead("payments").to_pylist()
+        at += timedelta(seconds=60)
+        assert project.redrive("payments").rows == sum(letter["source"] == "old till" for letter in letters) > 0
     errors = {letter["error"] for letter in letters}
     assert errors == {"unreadable-event", "wrong-type", "missing-value", "time-out-of-range"}
     assert {row["_source"] for row in rows} == {"till", "web", "phone", "kiosk"}

@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.cli.run import Narrator, ended_by_signals
-from headwater.errors import TargetDenied, ViewFailed
-from headwater.operate import CaughtUp, Reading, Sent
+from headwater.errors import PromotionRefused, TargetDenied, ViewFailed
+from headwater.operate import Alert, CaughtUp, Reading, Sent
+from headwater.operate.promotion import Promotion
 from headwater.outlets import Place
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -49,6 +50,23 @@ def test_lines_name_the_outlet_and_how_far_it_has_sent() -> None:
         'ERROR   outlet stopped error=target-denied summary="nobody is there" outlet=hook',
     ]
     assert narrator.failures == 1
+
+
+def test_promotions_and_alerts_are_told() -> None:
+    lines: list[str] = []
+    narrator = Narrator(as_records=False, write=lines.append)
+    narrator.promoted(Promotion(added=("a", "b"), changed=("c",)))
+    narrator.promoted(PromotionRefused("a project that runs can't take these declarations over"))
+    narrator.alerted(Alert("dead letters", "topic", "sales", "firing", 2, 0, AT, "2 events can't be read"))
+    narrator.progress(Reading("spend", {}, {}, paused=True))
+    assert [line.split(" ", 1)[1].strip() for line in lines] == [
+        "INFO    declarations promoted added=a,b changed=c",
+        "ERROR   declarations refused error=promotion-refused "
+        'summary="a project that runs can\'t take these declarations over"',
+        'ERROR   alert fires rule="dead letters" topic=sales value=2 detail="2 events can\'t be read"',
+        "INFO    view is paused view=spend",
+    ]
+    assert narrator.failures == 0
 
 
 def test_json_lines_have_stable_names() -> None:

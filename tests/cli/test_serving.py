@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import headwater as hw
+from headwater.cli.app import app
 from headwater.cli.watch import Board
 from tests.cli.test_commands import headwater, records
 from tests.serve.conftest import DECLARED, Bank
@@ -37,6 +39,37 @@ def test_status_shows_topics_and_views(folder: Path) -> None:
     assert ["spend", "at", "rest", "1", "0"] in [line[:5] for line in lines]
     (record,) = records("status", folder=folder)
     assert [view["state"] for view in record["views"]] == ["at rest", "empty"]
+
+
+def test_alerts_are_shown_and_one_that_fires_is_an_exit_code(folder: Path) -> None:
+    calm = headwater("alerts", folder=folder)
+    assert (calm.returncode, calm.stdout.splitlines()[0]) == (0, "no alerts")
+    with hw.open(folder) as project:
+        project.append("payments", [{"id": "1", "card": "c", "amount": "much", "at": NOON}])
+    shown = headwater("alerts", folder=folder)
+    assert shown.returncode == 1
+    assert "dead letters  firing  topic payments" in " ".join(shown.stdout.splitlines()[1:2])
+    assert "dead letters" in headwater("status", folder=folder).stdout
+
+
+def test_views_are_paused_and_resumed(folder: Path) -> None:
+    paused = headwater("pause", "spend", "--reason", "the store moves", folder=folder)
+    assert (paused.returncode, paused.stdout.startswith("spend: paused since ")) == (0, True), paused.stderr
+    assert paused.stdout.strip().endswith("UTC: the store moves")
+    (record,) = records("status", folder=folder)
+    assert [view["state"] for view in record["views"]] == ["paused", "empty"]
+    assert headwater("resume", "spend", folder=folder).stdout == "spend: goes on\n"
+    assert headwater("pause", "payments", folder=folder).returncode == 1, "it has no intake"
+
+
+def test_a_promotion_that_no_run_takes_up_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.cli.serving.PROMOTION", timedelta(milliseconds=300))
+    shown = CliRunner().invoke(app, ["promote", "--project", str(folder)])
+    assert (shown.exit_code, shown.output.partition(":")[0]) == (0, "no run of the project is at work")
+    with hw.open(folder) as project:
+        assert project.wishes.promotion() is None, "nothing is left behind for a later run"
+    (folder / "more.sql").write_text("CREATE MATERIALIZED VIEW x AS SELECT nope FROM payments;")
+    assert CliRunner().invoke(app, ["promote", "--project", str(folder)]).exit_code == 1
 
 
 def test_tokens_are_made_listed_and_revoked(folder: Path) -> None:

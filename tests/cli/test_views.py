@@ -67,6 +67,17 @@ def test_verify_and_explain_of_a_view_that_was_built(folder: Path) -> None:
     assert "  state\n    aggregate: one row per shop, window_end with total, until the end of its window\n" in text
 
 
+def test_why_names_the_events_behind_a_row(folder: Path) -> None:
+    run(folder, "catch-up", "totals")
+    code, (found,), _ = run(folder, "why", "totals", "shop=a")
+    assert (code, found["row"]["total"], found["events"]["count"], found["late"]["count"]) == (0, 12, 3, 0)
+    assert [event["id"] for event in found["events"]["shown"]["sales"]] == ["s5", "s7", "s0"]
+    text = CliRunner().invoke(app, ["why", "totals", "shop=a", "--events", "1", "--project", str(folder)]).stdout
+    assert "3 events behind it (sales, the first 1 here)" in text
+    code, _, (error,) = run(folder, "why", "totals", "shop=b")
+    assert (code, error["error"]) == (1, "unknown-row")
+
+
 def test_each_view_has_a_line_of_its_own_while_it_catches_up(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
     monkeypatch.setattr(shown, "problems", terminal)

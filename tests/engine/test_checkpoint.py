@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ SOURCES = {"s1": Scan((), "sales", "stream"), "s2": Scan((), "events", "stream")
 
 def offsets(*commits: int) -> str:
     named = (f's{number}:{{"commit": {commit}, "tick": 0}}' for number, commit in enumerate(commits, 1))
-    return "\n".join(["v2", '{"batchWatermarkMs":0,"conf":{}}', *named])
+    return "\n".join(["v2", '{"batchWatermarkMs":0,"batchTimestampMs":1767225600500,"conf":{}}', *named])
 
 
 @pytest.fixture
@@ -39,6 +40,7 @@ def test_a_whole_checkpoint_has_no_damage_and_says_where_each_batch_ends(checkpo
     assert (checkpoint.last_begun(), checkpoint.last_finished()) == (2, 1)
     assert checkpoint.commits(1) == {"sales": 4, "events": 2}
     assert checkpoint.commits(2) == {"sales": 5, "events": 2}, "a topic that is read twice: as far as both are"
+    assert checkpoint.began_at(1) == datetime(2026, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)
 
 
 def test_a_new_checkpoint_has_begun_nothing(tmp_path: Path) -> None:

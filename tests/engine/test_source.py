@@ -9,12 +9,14 @@ import json
 import random
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,7 +29,7 @@ from headwater.log import TopicLog, bulk, open_storage
 from headwater.log.datafile import DataFile
 from headwater.log.maintenance import compact
 from headwater.log.read import read
-from headwater.model import INSTANT, Bounded, Column, Stream
+from headwater.model import INSTANT, Bounded, Column, PythonBody, Stream, Upcast
 from tests.servers.s3 import S3Server
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -269,6 +271,34 @@ def test_an_older_file_lacks_a_column_that_was_added(spark: SparkSession, filled
     folder = Path(filled.storage.url).parent / reader
     batches = delivered(opened(spark, log, reader, ["city", "_commit", "_row"]), folder)
     assert [row["city"] for row in batches[0]] == [None] * 10 + ["Bonn", None]
+
+
+def test_files_of_earlier_shapes_and_versions_are_read_as_they_are_declared_today(
+    spark: SparkSession, filled: TopicLog, reader: Reader, tmp_path: Path
+) -> None:
+    def upcast(old: pa.Table) -> pa.Table:
+        return old.append_column("size", pc.utf8_length(old["shop"]))
+
+    body = PythonBody("sales", "upcast", "", upcast)
+    size = Column("size", pa.int32(), nullable=False)
+    second = replace(
+        SALES,
+        columns=(*SALES.columns, size),
+        version=2,
+        upcasts=(Upcast(topic="sales", from_version=1, columns=SALES.columns, body=body),),
+    )
+    log = TopicLog(second, filled.storage, now=filled.now)
+    log.append(sales(11).append_column("size", pa.array([7], pa.int32())))
+    columns = (Column("store", pa.string(), aliases=("shop",)), SALES.columns[2], replace(size, type=pa.int64()))
+    log = TopicLog(replace(second, columns=columns), filled.storage, now=filled.now)
+    log.append(pa.table({"store": ["s12"], "at": [at(12)], "size": [2**40]}))
+    names = ["store", "size", "_commit", "_row"]
+    expected = read(log, columns=names).to_pylist()
+    assert [row["size"] for row in expected] == [2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 7, 2**40]
+    batches = delivered(opened(spark, log, reader, names, max_commits="3"), tmp_path / "checkpoint")
+    assert [row for batch in batches for row in batch if row["_commit"]] == expected
+    at_once = read_commits(spark, log, names, log.snapshot().between(2, 99), 2, 99).orderBy("_commit", "_row")
+    assert at_once.toArrow().to_pylist() == expected[1:]
 
 
 VALUES: Mapping[str, tuple[pa.DataType, list[Any]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -46,6 +47,21 @@ def test_a_view_is_as_fresh_as_its_commits_were_old_when_they_were_in_the_store(
     assert (found.batches, found.events, found.rates(wall.at)) == (2, 3, (0.3, 3.0))
     wall.at += timedelta(seconds=20)
     assert found.rates(wall.at) == (0.0, 0.0)
+
+
+def test_batches_take_from_their_beginning_until_they_are_stored(tmp_path: Path) -> None:
+    wall = Wall()
+    gauge = Gauge(lambda view, name: None, wall)  # type: ignore[arg-type, return-value]
+    gauge.take(read_up_to(1, 1, 0, 0))
+    (found,) = gauge.figures()
+    assert (found.batch_time(0.5), found.writing_time(0.5), found.state_bytes) == (None, None, 0)
+    for second, took in enumerate([0.2, 0.4, 0.9], 1):
+        wall.at = START + timedelta(seconds=second)
+        batch = replace(read_up_to(1, 1, 0, 0), began_at=wall.at - timedelta(seconds=took))
+        gauge.take(replace(batch, writing=timedelta(seconds=took / 2), state_bytes=512 * second))
+    told = found.as_dict(wall.at)
+    assert (told["batch_p50"], told["batch_p99"], told["writing_p99"]) == (0.4, 0.9, 0.45)
+    assert told["state_bytes"] == 1536
 
 
 def test_a_view_that_waits_or_has_stopped_says_why() -> None:

@@ -47,7 +47,7 @@ def follow(project: Project) -> Follow:
         planned, told = project.plan().view("plain"), list[Reading]()
         store = open_store(Declared(name="main", url=url), project.folder)
         versions = Versions(planned, store, project.folder / ".headwater" / "state", {})
-        run = Run(planned, store, versions, {}, None, {}, BRIEF, Halt(), told.append, lambda: 0.5)
+        run = Run(planned, store, versions, project.wishes, {}, None, {}, BRIEF, Halt(), told.append, lambda: 0.5)
         return replace(run, **options), told
 
     return make

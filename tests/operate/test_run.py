@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,8 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             assert figures["bad"].state == "stopped"
             assert figures["totals"].figures is not None
             assert figures["totals"].figures.freshness(0.5) is not None
+            assert 0 < (figures["totals"].figures.batch_time(0.5) or 0) < 60
+            assert figures["totals"].figures.state_bytes > 0
         errors = {found.view: found.error.code() if found.error else None for found in done}
         assert errors == {"totals": None, "best": None, "pairs": None, "bad": "view-failed"}
         caught_up = {found.view: found for found in project.catch_up("totals", "best", "pairs")}
@@ -95,6 +97,94 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
         for view in caught_up:
             verified = project.verify(view)
             assert (view, verified.identical, verified.remainder) == (view, True, 0)
+
+
+def test_a_running_view_is_paused_resumed_and_replayed(tmp_path: Path, spark: SparkSession) -> None:
+    assert spark
+    (tmp_path / "headwater.toml").write_text('name = "administered"\n[spark]\n"spark.master" = "local[2]"\n')
+    stream, _, _ = PROJECT.partition("CREATE MATERIALIZED VIEW")
+    (tmp_path / "project.sql").write_text(stream + "CREATE MATERIALIZED VIEW ids AS SELECT id FROM sales;")
+
+    def state(project: Project) -> tuple[str, int | None]:
+        (view,) = project.status().views
+        return view.state, view.version
+
+    with hw.open(tmp_path) as project, hw.open(tmp_path) as operator:
+        sell(project, 0)
+        operator.pause("ids")
+        with running(project) as done:
+            eventually(lambda: state(project), ("paused", None))
+            operator.resume("ids")
+            eventually(lambda: counted(project, "ids"), 2)
+            operator.pause("ids")
+            eventually(lambda: state(project), ("paused", 1))
+            sell(project, 1)
+            time.sleep(0.5)
+            assert counted(project, "ids") == 2, "what it has is served, and nothing more comes"
+            (left,) = operator.replay()
+            assert left.paused is not None
+            operator.resume("ids")
+            eventually(lambda: (counted(project, "ids"), state(project)), (4, ("following", 2)))
+            (left,) = operator.replay()
+            assert "process " in str(left.left_to)
+            eventually(lambda: state(project), ("following", 3))
+            sell(project, 2)
+            eventually(lambda: counted(project, "ids"), 6)
+        assert [(found.version, found.error) for found in done] == [(3, None)]
+        assert project.verify("ids").identical
+
+
+def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_on(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    assert spark
+    (tmp_path / "headwater.toml").write_text('name = "promoted"\n[spark]\n"spark.master" = "local[2]"\n')
+    stream, _, _ = PROJECT.partition("CREATE MATERIALIZED VIEW")
+    (tmp_path / "stream.sql").write_text(stream)
+    (tmp_path / "kept.sql").write_text("CREATE MATERIALIZED VIEW kept AS SELECT id FROM sales;")
+    view = "CREATE MATERIALIZED VIEW big AS SELECT id, amount FROM sales WHERE amount > {};"
+    (tmp_path / "view.sql").write_text(view.format(2) + "CREATE MATERIALIZED VIEW gone AS SELECT shop FROM sales;")
+    told: list[tuple[str, int]] = []
+    with hw.open(tmp_path) as project:
+        sell(project, 0)
+        stop, done = threading.Event(), list[CaughtUp]()
+        run = threading.Thread(
+            target=lambda: done.extend(
+                project.run(stop=stop, progress=lambda found: told.append((found.view, found.version)))
+            )
+        )
+        run.start()
+        try:
+            eventually(lambda: (counted(project, "kept"), counted(project, "big"), counted(project, "gone")), (2, 0, 2))
+            (tmp_path / "view.sql").write_text(
+                view.format(1)
+                + "CREATE STREAM visits (id STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);"
+                + "CREATE MATERIALIZED VIEW seen AS SELECT id FROM visits;"
+            )
+            time.sleep(0.5)
+            assert counted(project, "big") == 0, "never by surprise"
+            with hw.open(tmp_path) as operator:
+                number = operator.wishes.ask_promotion(only_tell=False)
+                outcome = operator.wishes.promoted(number, timedelta(seconds=30))
+            assert outcome == {
+                "promotion": {
+                    "added": ["seen"], "changed": ["big"], "removed": ["gone"], "unchanged": ["kept"],
+                    "topics": ["visits"],
+                }
+            }  # fmt: skip
+            eventually(lambda: counted(project, "big"), 2)
+            project.append("visits", [{"id": "v", "at": datetime.now(UTC)}])
+            eventually(lambda: counted(project, "seen"), 1)
+            sell(project, 1)
+            eventually(lambda: (counted(project, "kept"), counted(project, "big")), (4, 4))
+        finally:
+            stop.set()
+            run.join(60)
+        assert told.count(("kept", 1)) == len([found for found in told if found[0] == "kept"])
+        starts = [version for name, version in told if name == "big"]
+        assert sorted(set(starts)) == [1, 2]
+        assert {found.view: found.error for found in done} == {"kept": None, "big": None, "seen": None}
+        assert all(project.verify(name).identical for name in ("kept", "big", "seen"))
 
 
 def test_a_view_that_is_behind_is_served_once_it_has_caught_up(tmp_path: Path, spark: SparkSession) -> None:

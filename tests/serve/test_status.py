@@ -44,6 +44,19 @@ def test_metrics_are_what_prometheus_reads(bank: Bank) -> None:
     assert samples["headwater_view_ledger_remainder", "spend"] == 0
 
 
+def test_alerts_are_told_with_their_rules(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=[event(1), event(2, amount="much")])
+    found = bank.client.get("/alerts").json()
+    assert [rule["when"] for rule in found["rules"]] == ["remainder", "stopped", "dead"]
+    (alert,) = found["alerts"]
+    assert (alert["rule"], alert["kind"], alert["name"], alert["state"]) == (
+        "dead letters", "topic", "payments", "firing",
+    )  # fmt: skip
+    assert [shown["rule"] for shown in bank.client.get("/status").json()["alerts"]] == ["dead letters"]
+    firing = 'headwater_alert_firing{kind="topic",name="payments",rule="dead letters"} 1.0'
+    assert firing in bank.client.get("/metrics").text
+
+
 def test_lineage_leads_from_streams_to_stores(bank: Bank) -> None:
     found = bank.client.get("/lineage").json()
     assert {node["name"]: node["kind"] for node in found["nodes"]} == {
@@ -76,7 +89,9 @@ def test_what_is_deployed_asks_for_metrics_that_exist(bank: Bank) -> None:
     yaml.safe_load((deployed / "prometheus.yml").read_text())
     (group,) = yaml.safe_load((deployed / "alerts.yml").read_text())["groups"]
     panels = json.loads((deployed / "grafana" / "headwater.json").read_text())["panels"]
-    asked = [rule["expr"] for rule in group["rules"]] + [panel["targets"][0]["expr"] for panel in panels]
+    asked = [rule["expr"] for rule in group["rules"]] + [
+        target["expr"] for panel in panels for target in panel["targets"]
+    ]
     bank.client.post("/streams/payments/events", json=event(1))
     given = set(re.findall(r"^# TYPE (headwater_\w+) ", bank.client.get("/metrics").text, re.MULTILINE))
     named = {name for expression in asked for name in re.findall(r"headwater_\w+", expression)}

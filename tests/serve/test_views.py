@@ -118,6 +118,13 @@ def test_the_ledger_and_the_explanation_are_answered(filled: Bank) -> None:
     assert filled.client.get("/views/spend/explain").json()["execution"] == "live"
 
 
+def test_a_row_that_is_asked_for_is_named_by_its_columns(filled: Bank) -> None:
+    found = filled.client.get("/views/spend/why?till=7")
+    assert (found.status_code, found.json()["who"]) == (400, "caller")
+    assert found.json()["title"] == 'view "spend" has no column "till"'
+    assert filled.client.get("/views/nobody/why?card=c1").status_code == 404
+
+
 def test_queries_read_within_limits_and_cannot_write(filled: Bank) -> None:
     post = filled.client.post
     found = post("/query", json={"sql": "SELECT card, spent FROM spend ORDER BY card", "limit": 2}).json()

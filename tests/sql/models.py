@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import Any
 
@@ -55,10 +56,17 @@ def columns(draw: st.DrawFn, loggable: bool = True) -> tuple[model.Column, ...]:
     return tuple(model.Column(name, draw(types(loggable)), draw(st.booleans()), draw(comments)) for name in names)
 
 
+def _default(kind: pa.DataType) -> st.SearchStrategy[str | None]:
+    return st.none() | TEXT if kind == pa.string() else st.none()
+
+
 @st.composite
 def topics(draw: st.DrawFn) -> model.Stream | model.Table:
     found = draw(columns())
     names = [column.name for column in found]
+    former = [name for name in draw(st.lists(NAMES, max_size=3, unique_by=str.lower)) if name.lower() not in
+              {taken.lower() for taken in (*names, "at", "told")}]  # fmt: skip
+    found = (replace(found[0], aliases=tuple(former), default=draw(_default(found[0].type))), *found[1:])
     any_names = st.lists(st.sampled_from(names), unique=True, max_size=3).map(tuple)
     some_names = st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=3).map(tuple)
     shared: dict[str, Any] = {
@@ -77,10 +85,7 @@ def topics(draw: st.DrawFn) -> model.Stream | model.Table:
         shared |= {"time": "at", "watermark": draw(watermarks())}
     if draw(st.booleans()):
         key = draw(some_names)
-        found = tuple(
-            model.Column(column.name, column.type, column.nullable and column.name not in key, column.comment)
-            for column in found
-        )
+        found = tuple(replace(column, nullable=column.nullable and column.name not in key) for column in found)
         return model.Table(columns=found, primary_key=key, **shared)
     unique, within = draw(any_names | st.just(model.CONTENT)), draw(st.none() | LENGTHS)
     return model.Stream(columns=found, key=draw(any_names), unique=unique, within=within, **shared)

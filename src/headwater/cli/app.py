@@ -37,12 +37,14 @@ from headwater.cli.views import (
     show_sent,
     show_table,
     show_verified,
+    show_why,
 )
 from headwater.errors import HeadwaterError
 from headwater.intake import Generator, Lateness, to_json_lines
 from headwater.operate import CaughtUp
 from headwater.operate.halt import Halt
 from headwater.operate.intake import run_intakes
+from headwater.operate.why import MOST, read_row
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Progress as Done
 from headwater.project import Project, Receipt
@@ -245,7 +247,7 @@ def intake(
             for taken in opened.take_in(*(topics or ())):
                 show_taken(taken, json_)
             return 0
-        failed = run_intakes(opened.intakes(*(topics or ())), Halt())
+        failed = run_intakes(opened.intakes(*(topics or ())), Halt(), opened.wishes)
     for error in failed:
         show_error(error, as_records=json_)
     return 1 if failed else 0
@@ -481,6 +483,24 @@ def verify(
     else:
         show_verified(found)
     return 0 if found.identical else 1
+
+
+@command
+def why(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
+    row: Annotated[list[str], typer.Argument(metavar="COLUMN=VALUE…", help="Which row; column.null=true for NULL.")],
+    events: Annotated[int, typer.Option(min=1, help="How many events to show.")] = MOST,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the events behind a row of a view, and those that came too late for it."""
+    named = [(name, value) for name, _, value in (part.partition("=") for part in row)]
+    with hw.open(project) as opened, problems.status("looking for the events"):
+        found = opened.why(view, read_row(named), most=events)
+    if json_:
+        print_json(found.as_dict())
+    else:
+        show_why(found)
 
 
 @command

@@ -23,7 +23,8 @@ MERCHANTS = (
     "Bäckerei Blum", "Café Central", "Elektro Nord", "Kino Eden", "Librairie du Port", "Mercado Sol", "Taxi 24", "Viva"
 )  # fmt: skip
 FRAUD_EVERY, BURST = 12, 12
-WRONG_CLOCK = timedelta(hours=3)
+WRONG_CLOCK = timedelta(seconds=75)
+"""How far ahead the old till is: further than the stream takes, until some seconds have passed."""
 _KIOSK_ON, _KIOSK_CYCLE = 15, 40
 _POISON = (
     b'{"id": "p-broken", "card": "card-',

@@ -18,7 +18,8 @@ from typing import Any
 
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
-from headwater.operate import CaughtUp, Reading, Sent
+from headwater.operate import Alert, CaughtUp, Reading, Sent
+from headwater.operate.promotion import Promotion
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -50,7 +51,10 @@ class Narrator:
     def progress(self, reading: Reading) -> None:
         """Tell how a view goes on: at once when it starts, has caught up, waits or goes on again; else now and then."""
         view, now = reading.view, time.monotonic()
-        if reading.note is not None:
+        if reading.paused:
+            self._waiting.add(view)
+            self.tell("view is paused", view=view)
+        elif reading.note is not None:
             self._waiting.add(view)
             self.tell("view waits", "warning", view=view, note=reading.note)
         elif not reading.commits:
@@ -90,6 +94,19 @@ class Narrator:
         elif topic in self._waiting:
             self._waiting.discard(topic)
             self.tell("intake goes on", topic=topic)
+
+    def promoted(self, found: Promotion | HeadwaterError) -> None:
+        """Tell that changed declarations were taken over, or why not."""
+        if isinstance(found, HeadwaterError):
+            self.tell("declarations refused", "error", **found.as_dict())
+        else:
+            told = {name: ",".join(names) for name, names in found.as_dict().items() if names}
+            self.tell("declarations promoted", **told)
+
+    def alerted(self, alert: Alert) -> None:
+        """Tell that an alert fires, or is resolved."""
+        event, level = ("alert fires", "error") if alert.state == "firing" else ("alert is resolved", "info")
+        self.tell(event, level, rule=alert.rule, **{alert.kind: alert.name}, value=alert.value, detail=alert.detail)
 
     def ended(self, done: CaughtUp) -> None:
         """Tell that a view has ended, and why if it failed."""

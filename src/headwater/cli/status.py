@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headwater.cli.output import console, show_rows
-from headwater.operate import Status
+from rich.markup import escape
+
+from headwater.cli.output import console, problems, show_rows
+from headwater.model import spell_duration
+from headwater.operate import Alert, Alerts, Status
 from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
@@ -25,6 +29,57 @@ def show_status(status: Status) -> None:
     if status.outlets:
         console.print()
         show_rows([_outlet(outlet) for outlet in status.outlets], list(_outlet(status.outlets[0])))
+
+    if status.alerts:
+        console.print()
+        show_alerts(status.alerts)
+
+
+def show_alerts(alerts: Sequence[Alert]) -> None:
+    """Alerts as a table; those that fire in red."""
+    shown = [
+        {
+            "alert": alert.rule,
+            "state": alert.state,
+            "of": f"{alert.kind} {alert.name}",
+            "since": alert.since,
+            "detail": alert.detail,
+        }
+        for alert in alerts
+    ]
+    if shown:
+        show_rows(shown, list(shown[0]))
+    else:
+        console.print("no alerts")
+
+
+def show_rules(alerts: Alerts) -> None:
+    """The rules, and whether the webhook could be told."""
+    console.print()
+    for rule in alerts.rules:
+        lasting = f" for {spell_duration(rule.lasting)}" if rule.lasting else ""
+        of = f" of {', '.join(rule.of)}" if rule.of else ""
+        console.print(f"[dim]{escape(rule.name)}: {rule.when}{escape(of)} above {rule.above:g}{lasting}[/]")
+    if alerts.undelivered:
+        console.print(f"[red]the last alert could not be delivered:[/] {escape(alerts.undelivered)}")
+
+
+def show_promotion(outcome: Mapping[str, Any] | None, only_tell: bool) -> None:
+    """What became of a promotion, or would."""
+    if outcome is None:
+        console.print("no run of the project is at work: the next one begins with the declarations that it finds")
+    elif "error" in outcome:
+        error = outcome["error"]
+        problems.print(f"[red]error:[/] {escape(error['summary'])}")
+        for label, text in (("Detail", error.get("detail")), ("Hint", error.get("hint"))):
+            if text:
+                problems.print(f"  {label}: {escape(text)}")
+    else:
+        done = {name: found for name, found in outcome["promotion"].items() if found and name != "unchanged"}
+        for name, found in done.items():
+            console.print(f"[yellow]{name}[/]{' (dry run)' if only_tell else ''}: {', '.join(map(escape, found))}")
+        if not done:
+            console.print("nothing has changed")
 
 
 def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:
@@ -60,6 +115,7 @@ def _topic(topic: TopicStatus) -> dict[str, Any]:
         "dead": topic.dead,
         "watermark": topic.watermark,
         "sources": len(topic.sources),
+        "paused": topic.paused.since if topic.paused else None,
         "held by": ", ".join(holds[:3]) if len(topic.sources) > 1 else None,
     }
 

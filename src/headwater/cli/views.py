@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 from headwater.cli.output import console, print_json, problems, show_instant, show_rows
-from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified
+from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified, Why
 
 DIFFERENCES_SHOWN = 10
 _FATES = {"used": "green", "filtered": "blue", "late": "yellow", "duplicates": "magenta", "dead": "red"}
@@ -38,11 +38,17 @@ def caught_up_record(done: CaughtUp) -> dict[str, Any]:
         "commits": dict(position.commits) if position else {},
         "watermark": position.watermark if position else None,
         "rebuilt": done.rebuilt,
+        "paused": done.paused is not None,
+        "left_to": done.left_to,
     }
 
 
 def show_caught_up(done: CaughtUp) -> None:
-    """How far a view has come."""
+    """How far a view has come, or why it was left as it is."""
+    if done.paused or done.left_to:
+        why = str(done.paused) if done.paused else f"{done.left_to} was asked to build it anew"
+        console.print(f"[yellow]{done.view}[/]: {escape(why)}")
+        return
     position = done.position
     commits = ", ".join(f"{topic} {commit}" for topic, commit in position.commits) if position else "nothing"
     rebuilt = f" [yellow](rebuilt from the log: {done.rebuilt})[/]" if done.rebuilt else ""
@@ -127,6 +133,24 @@ def show_ledger(found: Ledger) -> None:
             "[red]Rows were lost or doubled.[/] The log is as it was: "
             f"`headwater verify {found.view}` shows what differs, and deleting its state rebuilds the view."
         )
+
+
+def show_why(found: Why) -> None:
+    """A row, the events behind it, and those that came too late for it."""
+    commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
+    if found.row is None:
+        console.print(f"[yellow]{found.view}: no such row[/]; read up to {commits}")
+    else:
+        console.print(f"[green]{found.view}[/], read up to {commits}")
+        show_rows([found.row], list(found.row))
+    for title, count, shown in (
+        ("behind it", found.events, found.shown),
+        ("too late for it", found.late, found.shown_late),
+    ):
+        for topic, rows in shown.items():
+            part = "" if count <= rows.num_rows else f", the first {rows.num_rows:,} here"
+            console.print(f"\n[bold]{count:,} event{'' if count == 1 else 's'} {title}[/] ({topic}{part})")
+            show_rows(rows.to_pylist(), rows.column_names)
 
 
 def show_verified(found: Verified) -> None:

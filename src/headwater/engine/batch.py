@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from headwater.engine.apply import check_key
@@ -16,13 +16,17 @@ from headwater.engine.early import as_of, shown_at
 from headwater.engine.join import FINAL
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
-from headwater.engine.scan import batch_scan
-from headwater.engine.stamp import COMMIT, END, ROW, STAMP, TIME, interval, later
+from headwater.engine.scan import batch_scan, paced_by
+from headwater.engine.stamp import BEHIND, COMMIT, END, ROW, STAMP, TIME, interval, later
+from headwater.engine.trace import behind, traced
 from headwater.engine.view import Logs, output_schema, pace_of, published, published_order
+from headwater.errors import NotSupportedYet
 from headwater.model import Emit
 from headwater.plan import PlannedView
-from headwater.plan.stages import Scan
+from headwater.plan.execution import is_stateless
+from headwater.plan.stages import Join, Scan
 
+EVENTS = "__events"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -30,7 +34,8 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 class BatchView:
     """A view over the commits after `after` and up to `upto` of each topic it reads.
 
-    The views that it reads are computed as well, in place of reading their derived topics.
+    The views that it reads are computed as well, in place of reading their derived topics. Where it `is_traced`, rows
+    have beside them what is behind them. Where only some rows are wanted, `between` is when their events have happened.
     """
 
     planned: PlannedView
@@ -38,6 +43,8 @@ class BatchView:
     upto: Mapping[str, int]
     after: Mapping[str, int] | None = None
     views: Mapping[str, Upstream] = field(default_factory=dict)
+    is_traced: bool = False
+    between: tuple[datetime, datetime] | None = None
 
     def rows(self, spark: SparkSession) -> pa.Table:
         """The rows that the view has once it has read these commits: all, or those that are final."""
@@ -73,7 +80,7 @@ class BatchView:
     def frame(self, lowering: Lowering) -> DataFrame:
         """The rows of the view as a DataFrame."""
         rows, instant = _kept(lowering.view(self.planned.root)), shown_at(self.planned, self.reached)
-        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        shown = [*(F.col(f"`{column.name}`") for column in self.planned.columns), *behind(rows)]
         settled = later(F.col(FINAL), pace_of(self.planned).settles) <= F.lit(self.reached)
         if instant is not None:
             early = _kept(as_of(self.planned, lowering, instant).view(self.planned.root)).where(~settled)
@@ -93,17 +100,54 @@ class BatchView:
         """How the view's stages are lowered over these commits."""
         pace = pace_of(self.planned)
 
-        def scan(stage: Scan) -> DataFrame:
+        def read(stage: Scan) -> DataFrame:
             if stage.relation in self.views:
                 return self.views[stage.relation].scan(spark, stage)
-            first = 1 + (self.after or {}).get(stage.relation, -1)
-            return batch_scan(spark, self.logs[stage.relation], stage, pace, first, self.upto[stage.relation])
+            first, last = 1 + (self.after or {}).get(stage.relation, -1), self.upto[stage.relation]
+            if self.between is None or paced_by(stage, pace) is None:
+                return batch_scan(spark, self.logs[stage.relation], stage, pace, first, last)
+            since, until = self.between
+            rows = batch_scan(spark, self.logs[stage.relation], stage, pace, first, last, since, last)
+            at = F.col(STAMP if pace.stamp == "_arrived_at" else TIME)
+            return rows.where((at >= F.lit(since)) & (at <= F.lit(until)))
+
+        def scan(stage: Scan) -> DataFrame:
+            return traced(read(stage), stage) if self.is_traced else read(stage)
 
         planned = self.planned
         settled_at, retention = self.reached - pace.settles, planned.retention
         settled = planned.is_settled
         lowering = Lowering(scan, planned.view.grace, False, settled, planned.sight, tally)
         return replace(lowering, retention=retention, settled_at=settled_at)
+
+    def tracing(self) -> BatchView:
+        """The same, traced through the views that it reads."""
+        views = {name: replace(found, view=found.view.tracing()) for name, found in self.views.items()}
+        return replace(self, views=views, is_traced=True)
+
+    def why(self, spark: SparkSession, where: Column, most: int) -> tuple[pa.Table, pa.Table]:
+        """The rows that a condition is true of, and those that it is true of if what came too late is computed alone.
+
+        Each has the number of events that are behind it in `EVENTS`, and the places of the first of them in `BEHIND`.
+        """
+        lowering = self.lowering(spark)
+        if BEHIND not in (rows := self.frame(lowering)).columns:
+            raise NotSupportedYet(
+                f'what is behind the rows of view "{self.planned.name}" isn\'t known',
+                detail="They are made by a function in Python, which may read its inputs as it likes.",
+                hint="Ask for the rows of the topics that it reads, with headwater read.",
+                origin=self.planned.view.origin,
+            )
+        names = [column.name for column in self.planned.columns]
+        late = rows.where(F.lit(False))
+        if not is_stateless(self.planned.root) and self._admits_once():
+            late = replace(lowering, turned_away=True, late=[]).view(self.planned.root)
+        found, missing = (as_arrow(_placed(part.where(where), names, most), None) for part in (rows, late))
+        return found, missing
+
+    def _admits_once(self) -> bool:
+        """Whether each row is admitted at one place alone: then it is known where it would have been."""
+        return len(self.planned.scans) == 1 and not any(isinstance(stage, Join) for stage in self.planned.stages)
 
     def _late(self, late: Late) -> DataFrame:
         shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]
@@ -134,12 +178,19 @@ class Upstream:
         order = Window.orderBy(*(F.col(f"`{name}`").asc_nulls_last() for name in published_order(planned)))
         carried = {STAMP: F.lit(_EPOCH), COMMIT: F.lit(0).cast("bigint"), ROW: F.row_number().over(order)}
         carried[TIME] = F.col(f"`{planned.time.name}`")
-        shown = [F.col(f"`{found.name}`") for found in scan.columns]
+        shown = [*(F.col(f"`{found.name}`") for found in scan.columns), *behind(rows)]
         return rows.select(*shown, *(column.alias(name) for name, column in carried.items()))
 
 
 def _kept(rows: DataFrame) -> DataFrame:
     return rows.where(F.col(KEEP)) if KEEP in rows.columns else rows
+
+
+def _placed(rows: DataFrame, names: list[str], most: int) -> DataFrame:
+    """Rows with how many events are behind each, and where the first of them are."""
+    places = F.array_sort(F.array_distinct(BEHIND))
+    shown = rows.select(*(F.col(f"`{name}`") for name in names), places.alias(BEHIND))
+    return shown.select(*names, F.size(BEHIND).alias(EVENTS), F.slice(BEHIND, 1, most).alias(BEHIND))
 
 
 def batch_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> pa.Table:

@@ -14,6 +14,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from headwater.plan import PlannedView
@@ -119,6 +120,15 @@ class Checkpoint:
             return {name: int(json.loads(lines[name])["commit"]) for name in self.sources}
         except (KeyError, TypeError, ValueError) as cause:
             raise Unreadable(f"{place} doesn't say where its sources are") from cause
+
+    def began_at(self, batch: int) -> datetime:
+        """When Spark planned a batch."""
+        place = f"offsets/{batch}"
+        try:
+            planned = json.loads(_lines(self.folder / place)[1])["batchTimestampMs"]
+            return datetime.fromtimestamp(int(planned) / 1000, UTC)
+        except (IndexError, KeyError, TypeError, ValueError) as cause:
+            raise Unreadable(f"{place} doesn't say when it began") from cause
 
     def _json(self, place: str, file: Path) -> None:
         """Refuse a file whose last line is not an object."""

@@ -5,7 +5,8 @@ which commits come next, and which files hold them. The files themselves are rea
 Parquet, so that no row passes through Python. That needs files that Spark reaches by their path.
 
 A batch's tick row is a file of one row in the folder that Spark gives a source beside its checkpoint. A file that
-compaction made of commits of which only some belong to the batch is cut to them, into that folder too.
+compaction made of commits of which only some belong to the batch is cut to them, into that folder too, and a file that
+is past (`log.shape`) is copied there as it is read today.
 
 What Spark calls is public (`org.apache.spark.sql.connector`); three classes that make it possible from Python are not
 (`StreamingRelationV2`, `ParquetDataSourceV2`, `PythonStreamingSourceOffset`). `tests/engine/test_source.py` fails if a
@@ -243,7 +244,9 @@ class Scratch:
         """The files that together hold exactly the batch's rows and its tick row."""
         log = self._stream.log
         paths = [
-            f"{log.storage.url}/{file.path}" if portion.is_whole(file) else str(self._cut(portion, file))
+            f"{log.storage.url}/{file.path}"
+            if portion.is_whole(file) and file.past is None
+            else str(self._cut(portion, file))
             for file in portion.files
         ]
         paths.append(str(self._tick(portion)))

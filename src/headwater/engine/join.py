@@ -18,7 +18,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from headwater.engine.stamp import END, POSITION, later, spell_interval
+from headwater.engine.stamp import BEHIND, END, POSITION, later, spell_interval
+from headwater.engine.trace import NOTHING, behind
 from headwater.plan.join import conjuncts_of
 from headwater.plan.stages import Join, TimeBound
 from headwater.sql import parse_expression, spell
@@ -58,7 +59,7 @@ def joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> Da
         F.col(f"{sides[side]}.`{name}`").alias(found.name)
         for (side, name), found in zip(stage.renames, stage.columns, strict=True)
     ]
-    return pairs.select(*shown, *_carried(stage, left.windowed, settled))
+    return pairs.select(*shown, *_carried(stage, left.windowed, settled), *_behind(stage, left.frame))
 
 
 def lag_of(bound: TimeBound | None) -> timedelta:
@@ -121,6 +122,16 @@ def _carried(stage: Join, windowed: bool, settled: bool) -> list[Column]:
     if settled or stage.kind not in ("inner", "semi"):
         kept.append(_final(stage, settled).alias(FINAL))
     return kept
+
+
+def _behind(stage: Join, left: DataFrame) -> list[Column]:
+    """What is behind a pair, where it is traced: what is behind both of its rows."""
+    if not behind(left):
+        return []
+    if stage.kind in ("semi", "anti"):
+        return [F.col(f"l.{BEHIND}")]
+    both = (F.coalesce(F.col(f"{side}.{BEHIND}"), F.expr(NOTHING)) for side in "lr")
+    return [F.concat(*both).alias(BEHIND)]
 
 
 def _final(stage: Join, settled: bool) -> Column:

@@ -6,9 +6,10 @@ each number once, so that a retry, a crash or a second driver changes nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -40,7 +41,16 @@ from headwater.plan.stages import Aggregate, Assign, Late, Project, Scan, Stage
 _NONE: Mapping[str, str] = {}
 _LOOKED_AT = 50
 """Every so many batches Spark's own figures are looked at; it keeps those of the last hundred."""
+_IN_FILES = "rocksdbSstFileSize"
 _OUTPUT = {Emit.FINAL: "append", Emit.CHANGES: "update"}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When a batch began, and the bytes, in memory and in files, that were kept for it by the one before."""
+
+    began_at: datetime
+    state_bytes: int
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,7 @@ class Changes:
     watermark: datetime
     settled: datetime
     ledger: Mapping[str, int]
+    effort: Effort
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,7 @@ class _Run:
     name: str
     tally: Tally
     failures: list[Exception]
+    started_at: datetime
 
     @cached_property
     def query(self) -> StreamingQuery:
@@ -81,6 +93,13 @@ class _Run:
         if FIRST not in counts:
             counts |= metered(execution, logged)
         return self.tally.ledger(counts) | {LOGGED: logged}
+
+    def effort(self, planned_at: datetime) -> Effort:
+        """What a batch costs; it may have been planned by a run before."""
+        progress = self.query._jsq.lastProgress()  # as text: what PySpark makes of it costs a call for each figure
+        operators = [] if progress is None else json.loads(progress.json())["stateOperators"]
+        sizes = [found["memoryUsedBytes"] + found["customMetrics"].get(_IN_FILES, 0) for found in operators]
+        return Effort(max(planned_at, self.started_at), sum(sizes))
 
 
 @dataclass(frozen=True)
@@ -107,7 +126,7 @@ class LiveView:
         self._run(spark, options, Cut(self.logs.values(), watch))
 
     def _run(self, spark: SparkSession, options: Mapping[str, str], cut: Cut | None) -> None:
-        run = _Run(spark, f"{self.planned.name} {uuid4()}", Tally(), [])
+        run = _Run(spark, f"{self.planned.name} {uuid4()}", Tally(), [], datetime.now(UTC))
         ends = {"availableNow": True} if cut is None else {"processingTime": "0 seconds"}
         try:
             query = (
@@ -166,14 +185,15 @@ class LiveView:
         shown = rows.select(*(f"`{name}`" for name in [*names, *([KEEP] if KEEP in rows.columns else [])]))
         try:
             changed = as_arrow(shown, None)
-            self.deliver(self._changes(changed, number, run.ledger(self._logged(number))))
+            effort = run.effort(self.checkpoint.began_at(number))
+            self.deliver(self._changes(changed, number, run.ledger(self._logged(number)), effort))
             if number % _LOOKED_AT == 0:
                 self._refuse_dropped(run.query.recentProgress)
         except Exception as cause:
             run.failures.append(cause)
             raise
 
-    def _changes(self, changed: pa.Table, number: int, ledger: Mapping[str, int]) -> Changes:
+    def _changes(self, changed: pa.Table, number: int, ledger: Mapping[str, int], effort: Effort) -> Changes:
         """What changed: rows to write, and those that a HAVING no longer shows; a final row was never shown before."""
         kept = changed[KEEP] if KEEP in changed.column_names else None
         upserts = changed if kept is None else changed.filter(kept)
@@ -190,6 +210,7 @@ class LiveView:
             pace.reached(self.logs, commits),
             pace.reached(self.logs, {**dict.fromkeys(commits, 0), **begun}),
             ledger,
+            effort,
         )
 
     def _logged(self, number: int) -> int:

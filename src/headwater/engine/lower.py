@@ -27,9 +27,10 @@ from headwater.engine.inputs import Input
 from headwater.engine.join import FINAL, MARK, Side, joined
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.once import winners
-from headwater.engine.over import ahead, ranked, values_of
+from headwater.engine.over import ahead, behind_of, ranked, values_of
 from headwater.engine.panes import Needed, admitting, panes_of, windows_of
 from headwater.engine.stamp import (
+    BEHIND,
     CARRIED,
     COMMIT,
     END,
@@ -47,6 +48,7 @@ from headwater.engine.stamp import (
     later,
     mark,
 )
+from headwater.engine.trace import behind, gathered
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
@@ -228,7 +230,7 @@ class Lowering:
             late = apart._admit(Rows(rows.frame), below, F.col(f"`{stage.time}`")).frame
         came_at = {found.name: F.col(STAMP) for found in stage.with_role(Role.EVENT_TIME)}
         shown = [came_at.get(found.name, F.col(f"`{found.name}`")).alias(found.name) for found in stage.columns]
-        carried = [F.col(name) for name in (STAMP, COMMIT, ROW, TIME, NEW) if name in late.columns]
+        carried = [F.col(name) for name in (STAMP, COMMIT, ROW, TIME, NEW, BEHIND) if name in late.columns]
         once = not isinstance(below, Assign) or has_one(below.window)
         return self._count(rows.then(late.select(*shown, *carried)), "filtered" if once else "expanded", by_filter=once)
 
@@ -298,13 +300,12 @@ class Lowering:
             return rows.then(frame)
         rows = self._keyed(stage.input, stage.keys)
         if is_endless(stage):  # every column is a key: which of the rows it is doesn't show
-            return Rows(
-                rows.frame.groupBy(*_columns(stage)).agg(F.min(POSITION).alias(POSITION), F.max(MARK).alias(FINAL))
-            )
+            kept = F.min(POSITION).alias(POSITION), F.max(MARK).alias(FINAL), *gathered(rows.frame)
+            return Rows(rows.frame.groupBy(*_columns(stage)).agg(*kept))
         keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
         frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
         final = [F.col(MARK).alias(FINAL)] if self.settled else []
-        return Rows(frame.select(*_columns(stage), F.col(MARK).alias(END), POSITION, *final))
+        return Rows(frame.select(*_columns(stage), F.col(MARK).alias(END), POSITION, *final, *behind(frame)))
 
     def _join(self, stage: Join) -> Rows:
         times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
@@ -333,7 +334,8 @@ class Lowering:
         for columns in (found.first, found.values):
             frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
         final = later(F.col(MARK), ahead(stage, self.horizon))
-        return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL)))
+        seen = [F.expr(behind_of(stage, self.horizon)).alias(BEHIND)] if BEHIND in frame.columns else []
+        return Rows(frame.select(*_columns(stage), POSITION, final.alias(FINAL), *seen))
 
     def _first(self, stage: TopN | Deduplicate, partition: Sequence[Expression], limit: int) -> Rows:
         """The first rows of each partition."""
@@ -342,7 +344,7 @@ class Lowering:
         if self.needed is not None and ends(partition, stage.input):
             rows = rows.then(self.needed.of(stage).cut(rows.frame))
         frame = rows.frame.withColumn(rank, F.expr(ranked(stage))).where(F.col(f"`{rank}`") <= limit)
-        return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL)))
+        return Rows(frame.select(*_columns(stage), POSITION, F.col(MARK).alias(FINAL), *behind(frame)))
 
     def _apply(self, stage: Apply) -> Rows:
         """What a Python function makes of its inputs. They are counted beside it: it may read them as it likes."""
@@ -394,11 +396,13 @@ class Lowering:
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         if is_endless(stage):
             # whatever is shown of a group that has no end is open, and nothing can be what is left of one
-            grouped = rows.frame.groupBy(*map(_named, stage.keys)).agg(*_calls(stage), F.max(MARK).alias(FINAL))
+            calls = *_calls(stage), F.max(MARK).alias(FINAL), *gathered(rows.frame)
+            grouped = rows.frame.groupBy(*map(_named, stage.keys)).agg(*calls)
             return Rows(_finished(stage, grouped, F.coalesce(F.col(FINAL), F.lit(_AFTER_TIME))))
         bounds = _bounds_by_end(stage, F.col(MARK))
         grouped = rows.frame.groupBy(*(_named(key) for key in stage.keys if key.name not in bounds), MARK)
-        return Rows(_finished(stage, grouped.agg(*_calls(stage)).withColumns(bounds), F.col(MARK)))
+        made = grouped.agg(*_calls(stage), *gathered(rows.frame)).withColumns(bounds)
+        return Rows(_finished(stage, made, F.col(MARK)))
 
     def gather(self, stage: Aggregate) -> DataFrame:
         """The panes of an aggregate, from the rows of the log."""
@@ -446,7 +450,8 @@ class Lowering:
         gap = f"{assign.window.gap // timedelta(microseconds=1)} microseconds"
         keys = [_named(key) for key in stage.keys if not _bound(stage, key)]
         keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
-        frame = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION)).agg(*_calls(stage))
+        sessions = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION))
+        frame = sessions.agg(*_calls(stage), *gathered(rows.frame))
         # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
         frame = barrier(frame, f"sessions{next(self._numbers)}", _every())
         start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
@@ -465,12 +470,12 @@ class Lowering:
             for key in stage.keys
         ]
         calls = (F.col(f"`{call.name}`") for call in stage.aggregates)
-        return Rows(_finished(stage, frame.select(*shown, *calls, _SESSION), end))
+        return Rows(_finished(stage, frame.select(*shown, *calls, *behind(frame), _SESSION), end))
 
     def _enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST, WINDOWS, NEW) if name in rows.frame.columns]
+        extra = [name for name in (*unique, LAST, WINDOWS, NEW, BEHIND) if name in rows.frame.columns]
         places = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
         chosen = shown.select(*_columns(stage), *_position(shown), *extra, *places, mark(marked, MARK))
@@ -593,7 +598,7 @@ def _finished(stage: Aggregate, frame: DataFrame, final: Column) -> DataFrame:
     keep = F.lit(True) if stage.having is None else F.coalesce(F.expr(stage.having.sql), F.lit(False))
     keys = [F.col(f"`{key.name}`") for key in stage.keys]  # they tell the rows apart, and so decide ties behind this
     position = F.struct(*keys).alias(POSITION)
-    return frame.select(*_columns(stage), position, final.alias(FINAL), keep.alias(KEEP))
+    return frame.select(*_columns(stage), position, final.alias(FINAL), keep.alias(KEEP), *behind(frame))
 
 
 def _bounds_by_end(stage: Aggregate, end: Column) -> dict[str, Column]:

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from headwater.engine.aggregate import stable
 from headwater.engine.frame import cut
-from headwater.engine.stamp import POSITION, spell_interval
+from headwater.engine.stamp import BEHIND, POSITION, spell_interval
 from headwater.plan.calls import is_aggregate
 from headwater.plan.endless import RANKS, STEPS
 from headwater.plan.stages import Call, Deduplicate, Expression, Over, OverCall, Stage, TopN
@@ -63,6 +63,13 @@ def ranked(stage: TopN | Deduplicate) -> str:
     return f"{ranking}() OVER ({by}ORDER BY {', '.join(order)})"
 
 
+def behind_of(stage: Over, horizon: timedelta | None) -> str:
+    """What is behind a row with the values of window functions: the row itself, and those that they look at."""
+    spelling = _Spelling(stage.input, horizon)
+    looked_at = [spelling.looked_at(call) for call in stage.functions]
+    return f"array_distinct(concat({', '.join([BEHIND, *looked_at])}))"
+
+
 class _Spelling:
     """The calls of one stage, spelled one after the other."""
 
@@ -88,6 +95,32 @@ class _Spelling:
         if endless:
             self._bound(tree, call)
         return self._framed(tree, call, by_rows)
+
+    def looked_at(self, call: OverCall) -> str:
+        """What is behind the rows that one window function looks at: its frame, or the rows up to the one it ranks."""
+        tree = parse_expression(call.expression.sql)
+        assert isinstance(tree, exp.Window)
+        if call.function in STEPS:
+            return f"coalesce({spell(_stepping(tree))}, {BEHIND})"
+        by = f"PARTITION BY {', '.join(key.sql for key in call.partition)} " if call.partition else ""
+        order = ", ".join(str(term) for term in call.order)
+        if call.function in _OF_ONE_ROW:
+            frame = f"ORDER BY {order} RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW" if order else ""
+            return self._near(f"OVER ({by}{frame})", call)
+        if call.frame is not None and call.frame.unit == "ROWS" and call.order:
+            _order_by_position(tree)
+        elif call.frame is not None and not ends(call.partition, self.below):
+            self._bound(tree, call)
+        over = _over("count(1)", tree)
+        return self._near(over[over.index("OVER") :], call)
+
+    def _near(self, over: str, call: OverCall) -> str:
+        """What is behind the rows of a window; in an endless partition those within the horizon."""
+        if ends(call.partition, self.below) or self.horizon is None:
+            return f"flatten(collect_list({BEHIND}) {over})"
+        time, micros = f"unix_micros(`{self._time(call)}`)", self.horizon // timedelta(microseconds=1)
+        rows = f"collect_list(struct({time} AS t, {BEHIND} AS b)) {over}"
+        return f"flatten(transform(filter({rows}, s -> abs(s.t - {time}) <= {micros}), s -> s.b))"
 
     def _framed(self, tree: exp.Window, call: OverCall, by_rows: bool) -> str:
         """An aggregate of a frame; where rows of it are equal in order, the position in the log decides."""
@@ -151,6 +184,17 @@ class _Spelling:
 
 def _order_by_position(tree: exp.Window) -> None:
     tree.args["order"].append("expressions", exp.Ordered(this=exp.column(POSITION)))
+
+
+def _stepping(tree: exp.Window) -> exp.Window:
+    """The step of a call to another row, to what is behind it."""
+    _order_by_position(tree)
+    step = tree.this.this if isinstance(tree.this, exp.IgnoreNulls | exp.RespectNulls) else tree.this
+    known = exp.Not(this=exp.Is(this=step.this.copy(), expression=exp.Null()))
+    place = exp.column(BEHIND)
+    step.set("this", _when(known, place) if isinstance(tree.this, exp.IgnoreNulls) else place)
+    step.set("default", None)
+    return tree
 
 
 def _nth_value(tree: exp.Expr, place: str) -> str:

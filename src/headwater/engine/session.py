@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.engine.java import find_home
+from headwater.engine.local_files import without_processes
 from headwater.errors import SparkUnavailable
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -28,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    # half of a micro-batch is saved by not forking readlink and chmod for each checkpoint file
+    # the other manager runs readlink for each checkpoint file
     "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
     "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -100,6 +101,7 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
             hint=f"See {home / LOG_FILE}; check JAVA_HOME and the settings under [spark] in headwater.toml.",
         ) from cause
     session.sparkContext.setLogLevel("OFF")
+    without_processes(session)
     for chatty in (
         "SQLQueryContextLogger",
         "DataFrameQueryContextLogger",

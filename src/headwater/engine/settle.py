@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.kept import keeps_panes
-from headwater.engine.live import Changes
+from headwater.engine.live import Changes, Effort
 from headwater.engine.slice import OPEN, Settled, Slice
 from headwater.engine.small import SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
@@ -83,24 +84,45 @@ class SettleView:
         streams = {name: LogStream(log, self._columns(name), Limits.of(options)) for name, log in self.logs.items()}
         for stream in streams.values():
             stream.stop_at_head()
-        at, open_part = begin, None
         try:
-            while not self.halted():
-                commits = at.commits if at else dict.fromkeys(self.logs, 0)
-                upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
-                ends = {name: offset["commit"] for name, offset in upto.items()}
-                if at is not None and ends == dict(at.commits):
-                    return at
-                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
-                    open_part = self._open_part(spark, at)
-                at, open_part = self._step(self._slice(spark, at, ends), open_part)
+            return self._settle(spark, streams, begin)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
+
+    def _settle(self, spark: SparkSession, streams: Mapping[str, LogStream], begin: Settled | None) -> Settled | None:
+        """Step by step. While a step is delivered the next one is computed, where it asks for nothing of the former."""
+        at, open_part, computed = begin, None, None
+        with ThreadPoolExecutor(1) as aside:
+            found = None if self.halted() else self._next(spark, streams, at)
+            while found is not None and not self.halted():
+                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
+                    open_part = self._open_part(spark, at)
+                began_at = datetime.now(UTC)
+                rows, ledger = found.computed() if computed is None else computed.result()
+                reached = Settled(found.number, found.upto, found.reached)
+                following = self._next(spark, streams, reached)
+                computed = aside.submit(following.computed) if following and self._is_apart(following) else None
+                open_part = self._step(found, rows, ledger, open_part, began_at)
+                at, found = reached, following
         return at
 
-    def _step(self, found: Slice, before: pa.Table | None) -> tuple[Settled, pa.Table]:
+    def _next(self, spark: SparkSession, streams: Mapping[str, LogStream], at: Settled | None) -> Slice | None:
+        """The slice behind where the view is; None at the heads."""
+        commits = at.commits if at else dict.fromkeys(self.logs, 0)
+        upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
+        ends = {name: offset["commit"] for name, offset in upto.items()}
+        return None if at is not None and ends == dict(at.commits) else self._slice(spark, at, ends)
+
+    def _is_apart(self, following: Slice) -> bool:
+        """Whether a slice is computed from the log alone, and takes long enough to be begun early."""
+        keeps = keeps_panes(self.planned) is not None or any(scan.within is not None for scan in self.planned.scans)
+        return self.planned.emit is Emit.FINAL and not keeps and not following.read
+
+    def _step(
+        self, found: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None, began_at: datetime
+    ) -> pa.Table:
+        """Deliver what was computed; the open part."""
         schema = output_schema(self.planned)
-        rows, ledger = found.computed()
         settled, still_open = rows.filter(pc.invert(rows[OPEN])), rows.filter(rows[OPEN])
         if self.planned.view.every is not None:
             still_open = found.early(before)
@@ -113,9 +135,10 @@ class SettleView:
         else:
             upserts = settled.select(schema.names).cast(schema)
             deletes = schema.empty_table().select(list(self.key))
-        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger))
+        effort = Effort(began_at, still_open.nbytes)
+        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger, effort))
         self._forget(found.number)
-        return Settled(found.number, found.upto, found.reached), still_open
+        return still_open
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, from memory if it is small; the first one is as large as the log."""

@@ -20,12 +20,14 @@ from headwater.model import spell_duration
 
 STAMP, COMMIT, ROW, ID, TIME = "__stamp", "__commit", "__row", "__id", "__time"
 END, LAST, WINDOWS, NEW, POSITION = "__end", "__last", "__windows", "__new", "__position"
-CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, WINDOWS, NEW, POSITION)
+BEHIND = "__behind"
+CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, WINDOWS, NEW, POSITION, BEHIND)
 """What travels beside a row up to the first operator that keeps state, as far as it is known.
 
 Its stamp and its place in the log; its identity, where the stream declares what is unique; the end of the window it is
 assigned to, and whether that is the last of its windows; where it stands for several windows, how many those are; where
-a slice reads rows again, whether this one is new; behind a join, the places of both rows of a pair.
+a slice reads rows again, whether this one is new; behind a join, the places of both rows of a pair; where
+it is asked why a row is there, the places of what is behind it.
 """
 _EVICTS = {"spark.watermarkDelayMs": 0}
 

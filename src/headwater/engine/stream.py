@@ -1,7 +1,7 @@
 """A topic as a DataFrame, as a stream of commits or as a range of them, read by whoever reaches its files.
 
 A log in a folder is read by Spark itself, one in an object store by Python workers, which need no more than the log
-does to reach it.
+does to reach it. So are files that are past: Spark doesn't know how they are read today.
 """
 
 from __future__ import annotations
@@ -44,7 +44,12 @@ def read_commits(
     schema = schema_ddl(log.topic, columns)
     if not files:
         return spark.createDataFrame([], schema)
-    if not _is_in_a_folder(log):
+    past = [file for file in files if file.past is not None]
+    if past and len(past) < len(files):
+        now = [file for file in files if file.past is None]
+        parts = [read_commits(spark, log, columns, part, first, last) for part in (past, now)]
+        return parts[0].unionByName(parts[1])
+    if past or not _is_in_a_folder(log):
         return read_batch_with_workers(spark, log, columns, files, first, last)
     rows = spark.read.schema(schema).parquet(*(as_pattern(f"{log.storage.url}/{file.path}") for file in files))
     whole = all(first <= file.commits[0] and file.commits[1] <= last for file in files)

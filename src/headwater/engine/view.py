@@ -20,6 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
+from headwater.plan.execution import settles
 from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Late, Over, Role, Stage
 from headwater.plan.state import reach
 
@@ -61,6 +62,16 @@ def pace_of(planned: PlannedView) -> Pace:
 def reach_of(planned: PlannedView) -> timedelta:
     """How far before its instant of becoming final a row's inputs can lie: its horizon, and as long as it waits."""
     return (planned.horizon or timedelta()) + waits_of(planned)
+
+
+def span_of(planned: PlannedView, row: Mapping[str, object]) -> tuple[datetime, datetime] | None:
+    """When the events behind a row have happened, as far as its values tell; None if at any time."""
+    times = {found.name for found in planned.root.columns if found.role is not None}
+    at = next((value for name, value in row.items() if name in times and isinstance(value, datetime)), None)
+    if at is None or planned.horizon is None or not settles(planned.root):
+        return None
+    reach = reach_of(planned) + timedelta(seconds=1)
+    return at - reach, at + reach
 
 
 def waits_of(planned: PlannedView) -> timedelta:

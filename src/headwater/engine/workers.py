@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
@@ -191,7 +192,8 @@ def share(files: Sequence[DataFile], cores: int) -> list[list[DataFile]]:
 
 
 def _spelled(value: object) -> str:
-    return b64encode(pickle.dumps(value)).decode()
+    """A value as text; functions of a project's files, which workers can't import, go along by value."""
+    return b64encode(cloudpickle.dumps(value)).decode()
 
 
 def _place(options: Mapping[str, str]) -> Place:

@@ -31,11 +31,15 @@ class Originals(Protocol):
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that could be read, and letters for what could not. `columns` follow the layout's names."""
+    """Rows that could be read, and letters for what could not. `columns` follow the layout's names.
+
+    In an `explicit` batch a writer's schema says which fields there are: its NULLs are values.
+    """
 
     columns: list[Converted]
     originals: Originals
     letters: list[Letter] = field(default_factory=list)
+    explicit: bool = False
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ class CsvLines:
         delimiter = _DELIMITERS[chunk.format]
         given = _fields(text, delimiter)
         names = tuple(name if name in self._layout.names else name.strip() for name in given)
-        missing = [name for name in self._layout.needed if name not in names]
+        missing = [name for name in self._layout.needed if not set(names) & set(self._layout.names_of(name))]
         doubled = sorted({name for name in names if names.count(name) > 1})
         if missing or doubled:
             raise _plainly_wrong(self._layout, where, names, missing, doubled)

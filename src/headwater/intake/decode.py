@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from headwater.errors import ArgumentRefused, WrongType
 from headwater.intake.batch import Batch
 from headwater.intake.chunk import Chunk
-from headwater.intake.converted import Converted
 from headwater.intake.csv_lines import CsvLines
 from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
 from headwater.intake.door import Objection, default_operations, objections
@@ -24,6 +23,7 @@ from headwater.intake.layout import layout_of
 from headwater.intake.lines import LINES_AT_ONCE, pieces
 from headwater.intake.messages import Messages, Records, Separated
 from headwater.intake.records import read_records
+from headwater.intake.resolve import misfits, resolve
 from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
 from headwater.intake.values import describe_misfit
 from headwater.model import Topic
@@ -125,7 +125,7 @@ class Decoder:
             yield from self._csv.read(chunk, where)
 
     def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
-        columns = list(batch.columns)
+        columns = resolve(self._layout, batch)
         default_operations(self._layout, columns)
         found = [*self._misfits(batch), *objections(self._layout, columns, arrived_at)]
         arrays = [column.values for column in columns]
@@ -143,16 +143,15 @@ class Decoder:
 
     def _misfits(self, batch: Batch) -> Iterator[Objection]:
         layout = self._layout
-        for name, kind, column in zip(layout.names, layout.kinds, batch.columns, strict=True):
-            if column.bad is not None:
-                yield _misfit(batch, name, kind, column)
+        for at, bad in misfits(layout, batch):
+            yield _misfit(batch, layout.names[at], layout.kinds[at], bad)
 
 
-def _misfit(batch: Batch, name: str, kind: pa.DataType, column: Converted) -> Objection:
+def _misfit(batch: Batch, name: str, kind: pa.DataType, bad: pa.Array) -> Objection:
     def reason(row: int) -> str:
         return describe_misfit(name, batch.originals.value(row, name), kind, shorten)
 
-    return Objection(column.bad, WrongType, reason)
+    return Objection(bad, WrongType, reason)
 
 
 def _letters(batch: Batch, found: Sequence[Objection], rows: Sequence[int]) -> list[Letter]:

@@ -6,12 +6,13 @@ A decoded row has the topic's columns in their order, then `_op` if the topic is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 import pyarrow as pa
 
-from headwater.model import CONTENT, Stream, Table, Topic
+from headwater.model import CONTENT, Stream, Table, Topic, default_of
 
 OPERATION = "_op"
 IDENTITY = "_id"
@@ -20,10 +21,10 @@ UPSERT, DELETE = "upsert", "delete"
 
 @dataclass(frozen=True)
 class Layout:
-    """The compiled form of a topic. Positions are places in `names`.
+    """The compiled form of a topic. Positions are places in `names`, which end with the aliases of columns.
 
-    `always` must have a value in every row: the key, the unique columns, the event time. `required` (the NOT NULL
-    columns besides those) need none in a row that deletes.
+    `aliases` and `defaults` are by the places of their columns. `always` must have a value in every row: the key, the
+    unique columns, the event time. `required` (the NOT NULL columns besides those) need none in a row that deletes.
     """
 
     topic: str
@@ -38,6 +39,8 @@ class Layout:
     by_content: bool
     is_table: bool
     max_ahead: timedelta | None
+    aliases: Mapping[int, tuple[int, ...]]
+    defaults: Mapping[int, pa.Scalar]
 
     @property
     def operation(self) -> int:
@@ -47,7 +50,12 @@ class Layout:
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that a row can't do without."""
-        return tuple(self.names[at] for at in sorted({*self.always, *self.required}))
+        return tuple(self.names[at] for at in sorted({*self.always, *self.required}) if at not in self.defaults)
+
+    def names_of(self, name: str) -> tuple[str, ...]:
+        """Every name under which a column is looked for, its own first."""
+        at = self.names.index(name)
+        return (name, *(self.names[alias] for alias in self.aliases.get(at, ())))
 
 
 def layout_of(topic: Topic) -> Layout:
@@ -62,10 +70,16 @@ def layout_of(topic: Topic) -> Layout:
         always.add(_place(topic, topic.time))
     required = tuple(at for at, column in enumerate(columns) if not column.nullable and at not in always)
     operation = (OPERATION,) if is_table else ()
+    aliases = [(at, name) for at, column in enumerate(columns) for name in column.aliases]
+    first = len(columns) + len(operation)
     return Layout(
         topic=topic.name,
-        names=(*(column.name for column in columns), *operation),
-        kinds=(*(column.type for column in columns), *(pa.string() for _ in operation)),
+        names=(*(column.name for column in columns), *operation, *(name for _, name in aliases)),
+        kinds=(
+            *(column.type for column in columns),
+            *(pa.string() for _ in operation),
+            *(columns[at].type for at, _ in aliases),
+        ),
         schema=_schema(topic, is_table, bool(unique) or by_content),
         payload=len(columns),
         always=tuple(sorted(always)),
@@ -75,6 +89,14 @@ def layout_of(topic: Topic) -> Layout:
         by_content=by_content,
         is_table=is_table,
         max_ahead=topic.max_ahead,
+        aliases={
+            at: tuple(first + place for place, (other, _) in enumerate(aliases) if other == at) for at, _ in aliases
+        },
+        defaults={
+            at: default_of(column.default, column.type)
+            for at, column in enumerate(columns)
+            if column.default is not None
+        },
     )
 
 

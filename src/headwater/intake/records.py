@@ -52,11 +52,20 @@ def read_records(layout: Layout, records: Records, where: str) -> Batch:
         else:
             rows.append(row)
             places.append(place)
-    pairs = zip(layout.names, layout.kinds, strict=True)
-    columns = [column_of([row.get(name) for row in rows], kind) for name, kind in pairs]
+    pairs = enumerate(zip(layout.names, layout.kinds, strict=True))
+    columns = [column_of(_values(layout, at, rows), kind) for at, (_, kind) in pairs]
     for name, values in messages.beside.items():
         columns[layout.names.index(name)] = Converted(values.take(pa.array(places, pa.int64())))
-    return Batch(columns, RecordOriginals(messages, rows, places, where), letters)
+    return Batch(columns, RecordOriginals(messages, rows, places, where), letters, explicit=True)
+
+
+def _values(layout: Layout, at: int, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The values of a column, or of one under an alias; its default where a record has no field for it."""
+    name = layout.names[at]
+    if at not in layout.defaults:
+        return [row.get(name) for row in rows]
+    default, names = layout.defaults[at].as_py(), layout.names_of(name)
+    return [row.get(name) if any(one in row for one in names) else default for row in rows]
 
 
 def _content(messages: Messages, place: int) -> bytes:

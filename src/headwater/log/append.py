@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from headwater.log import producer
 from headwater.log.clock import Arrivals, Clock, Instants
-from headwater.log.datafile import columns_of, write_file
+from headwater.log.datafile import columns_of, measured_columns, write_file
 from headwater.log.journal import Proposal, instant, milliseconds
 from headwater.log.storage import Storage
 from headwater.model import INSTANT, Punctuated, Table, Topic
@@ -83,7 +83,7 @@ def draft(
     at = milliseconds(now)
     sequences = [sequence for request in requests for sequence in request.sequences]
     actions, note = producer.as_actions(sequences, number, at), producer.as_note(sequences)
-    file = write_file(storage, stamped, topic) if stamped.num_rows else None
+    file = write_file(storage, stamped, measured_columns(topic)) if stamped.num_rows else None
     proposal = Proposal(
         kind="history" if requests[0].history else "append",
         clock=after,

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from headwater.log.append import Appended, Request, arrivals_of, stamp_history, times_of
 from headwater.log.clock import Arrivals, Clock
-from headwater.log.datafile import DataFile, write_file
+from headwater.log.datafile import DataFile, measured_columns, write_file
 from headwater.log.journal import Proposal, instant, microseconds, milliseconds
 from headwater.log.topic import LOCAL_SOURCE, TopicLog
 
@@ -97,7 +97,7 @@ def _write_parts(log: TopicLog, spilled: _Spilled, number: int, clock: Clock) ->
     for rows in spilled.parts():
         request = Request.of(rows, spilled.source, max(spilled.arrived, clock.arrived))
         stamped = stamp_history(log.topic, number, request, clock.watermark, start)
-        files.append(write_file(log.storage, stamped, log.topic))
+        files.append(write_file(log.storage, stamped, measured_columns(log.topic)))
         behind += int(np.count_nonzero(times_of(log.topic, rows) < clock.watermark))
         start += rows.num_rows
     return files, behind

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from headwater.log.shape import Past
 from headwater.log.storage import Storage
 from headwater.model import INSTANT, Table, Topic
 
@@ -46,20 +47,25 @@ def columns_of(topic: Topic) -> pa.Schema:
     return pa.schema([*topic.schema, *own])
 
 
-def measured_columns(topic: Topic) -> list[str]:
-    """The columns whose smallest and largest value the log keeps for each file."""
-    return [*([topic.time] if topic.time else []), "_commit", "_arrived_at", "_watermark"]
+def measured_columns(topic: Topic, time: str | None = None) -> list[str]:
+    """The columns whose smallest and largest value the log keeps for each file; `time` if it had another name."""
+    named = time or topic.time
+    return [*([named] if named else []), "_commit", "_arrived_at", "_watermark"]
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """What the log knows of a file: its size, its rows, and the range of each measured column."""
+    """What the log knows of a file: its size, its rows, and the range of each measured column.
+
+    `past` says how it is read, if its rows were written in another shape than today's.
+    """
 
     path: str
     size: int
     rows: int
     least: Mapping[str, Any]
     greatest: Mapping[str, Any]
+    past: Past | None = None
 
     @property
     def commits(self) -> tuple[int, int]:
@@ -89,19 +95,24 @@ class DataFile:
     def from_action(cls, add: Mapping[str, Any], topic: Topic) -> DataFile:
         """The file as an `add` action of a log entry has it."""
         stats = json.loads(add.get("stats") or "{}")
-        least, greatest = ({name: _read(stats[side][name]) for name in measured_columns(topic)} for side in _SIDES)
+        least, greatest = (named_today(stats[side], topic) for side in ("minValues", "maxValues"))
         return cls(add["path"], add["size"], stats["numRecords"], least, greatest)
 
 
-_SIDES = ("minValues", "maxValues")
+def named_today(measured: Mapping[str, Any], topic: Topic) -> dict[str, Any]:
+    """The values of measured columns by their names of today: of the payload only the event time is measured."""
+    names = {name: name for name in measured_columns(topic)}
+    if topic.time and topic.time not in measured:
+        names[topic.time] = next(name for name in measured if not name.startswith("_"))
+    return {name: _read(measured[found]) for name, found in names.items()}
 
 
-def write_file(storage: Storage, rows: pa.Table, topic: Topic) -> DataFile:
-    """Write rows (every column of `columns_of`, in log order) as one file, durably; it is not yet part of the log."""
+def write_file(storage: Storage, rows: pa.Table, measured: Sequence[str]) -> DataFile:
+    """Write rows, in log order, as one file, durably; it is not yet part of the log."""
     data = as_parquet(rows)
     path = f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
     storage.write(path, data)
-    ranges = {name: pc.min_max(rows[name]).as_py() for name in measured_columns(topic)}
+    ranges = {name: pc.min_max(rows[name]).as_py() for name in measured}
     least = {name: found["min"] for name, found in ranges.items()}
     return DataFile(path, data.size, rows.num_rows, least, {name: found["max"] for name, found in ranges.items()})
 

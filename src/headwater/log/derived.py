@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from headwater.log.append import Request, stamp_history
 from headwater.log.clock import Clock
-from headwater.log.datafile import write_file
+from headwater.log.datafile import measured_columns, write_file
 from headwater.log.journal import Proposal, microseconds, milliseconds
 from headwater.log.topic import TopicLog
 
@@ -29,7 +29,7 @@ def publish(log: TopicLog, rows: pa.Table, before: datetime, after: datetime, so
             return None
         arrived = max(microseconds(log.now()), clock.arrived)
         stamped = stamp_history(log.topic, number, Request.of(rows, source, arrived), clock.watermark, 0)
-        file = write_file(log.storage, stamped, log.topic) if rows.num_rows else None
+        file = write_file(log.storage, stamped, measured_columns(log.topic)) if rows.num_rows else None
         return Proposal(
             kind="derived",
             clock=replace(clock, arrived=arrived).advance(microseconds(after)),

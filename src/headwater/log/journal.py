@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from headwater.errors import LogDamaged, TopicBusy
+from headwater.errors import LogDamaged, TopicBusy, TopicChanged
 from headwater.log import schema
 from headwater.log.clock import Clock, Rules
 from headwater.log.entry import FOLDER, Action, Entry, EntryLog, Kind
@@ -54,6 +54,8 @@ class Journal:
         self.head = -1
         self.clock = Clock(Rules.of(topic))
         self._snapshot = Snapshot()
+        self._shape: int | None = None
+        self._written_as: int | None = None
         self._known_at = time.time()
 
     def refresh(self) -> None:
@@ -75,6 +77,7 @@ class Journal:
             self.head = -1
             self.producers = Producers(self.entries)
             self._snapshot = Snapshot()
+            self._shape = None
 
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
@@ -88,18 +91,42 @@ class Journal:
         self._snapshot = Snapshot()
 
     def prepare(self) -> None:
-        """Make the log ready for commits: create it, or add the columns that the declaration has gained."""
+        """Make the log ready for commits: create it, or note what the declaration has changed about its columns."""
         self.refresh()
         if self.head < 0:
             at = milliseconds(self.now())
             self._write(0, Proposal("create", self.clock, {}, schema.creation(self.topic, at), "CREATE TABLE"))
             self.refresh()
+        self._written_as = None
+        self.commit(self._evolution)
+        self._written_as = self._shape = self._recorded().shape.first
+
+    def _evolution(self, number: int, clock: Clock) -> Proposal | None:
+        change = schema.evolved(self.topic, self._recorded(), number)
+        if change is None:
+            return None
+        return Proposal("schema", clock, {}, [change.as_action(self.topic, milliseconds(self.now()))], "CHANGE COLUMNS")
+
+    def _recorded(self) -> schema.Recorded:
         recorded = self.snapshot().recorded
         if recorded is None:
             raise self._damaged("No entry says which columns it has.")
-        if schema.added_columns(self.topic, recorded):
-            change = schema.metadata(self.topic, recorded.identity, milliseconds(self.now()))
-            self.commit(lambda _, clock: Proposal("schema", clock, {}, [change], "ADD COLUMNS"))
+        return recorded
+
+    def _refuse_outdated(self) -> None:
+        """Refuse to write in a shape that rows have no longer: another process has a newer declaration."""
+        if self._written_as is None:
+            return
+        if self._shape is None:
+            self._shape = self._recorded().shape.first
+        if self._shape != self._written_as:
+            raise TopicChanged(
+                f'the declaration of "{self.topic.name}" was changed by another process',
+                detail=f"Entry {self._shape} of its log says how rows are written since. Nothing was appended.",
+                hint="Start this process again with the declaration that the other one has.",
+                origin=self.topic.origin,
+                topic=self.topic.name,
+            )
 
     def commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         """Commit what `propose` makes of the next free number; None if it has nothing (any more) to commit."""
@@ -110,6 +137,7 @@ class Journal:
 
     def _commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
         for lost in range(TRIES):
+            self._refuse_outdated()
             number = self.head + 1
             proposal = propose(number, self.clock)
             if proposal is None:
@@ -141,6 +169,8 @@ class Journal:
 
     def _learn(self, entry: Entry) -> None:
         self.head = entry.number
+        for action in entry.of("metaData"):
+            self._shape = schema.Recorded.from_action(action).shape.first
         if entry.note is not None:
             self.producers.learn(entry.number, entry.note)
             self.clock = Clock.from_note(self.clock.rules, entry.note["clock"])

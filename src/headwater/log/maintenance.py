@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pyarrow as pa
+
 from headwater.log.clock import Clock
-from headwater.log.datafile import DataFile, write_file
+from headwater.log.datafile import DataFile, measured_columns, write_file
 from headwater.log.journal import Proposal, milliseconds
-from headwater.log.read import read_in_order
+from headwater.log.read import in_order, read_as_written
 from headwater.log.topic import TopicLog
 
 _logger = logging.getLogger("headwater.log")
@@ -80,11 +82,11 @@ def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:
 
 
 def _neighbours(log: TopicLog, target_size: int) -> Iterator[list[DataFile]]:
-    """Runs of at least two small files, in the order of their commits, each up to about the target size."""
+    """Runs of at least two small files of one shape, in the order of their commits, up to about the target size."""
     group: list[DataFile] = []
     for file in sorted(log.snapshot().files.values(), key=lambda file: file.commits):
         full = sum(found.size for found in group) >= target_size
-        if full or file.size >= target_size:
+        if full or file.size >= target_size or (group and group[0].past != file.past):
             if len(group) > 1:
                 yield group
             group = []
@@ -95,9 +97,9 @@ def _neighbours(log: TopicLog, target_size: int) -> Iterator[list[DataFile]]:
 
 
 def _merge(log: TopicLog, files: list[DataFile]) -> int:
-    """Swap files for one that has their rows in log order, unless another process was faster."""
-    rows = read_in_order(log, files)
-    merged = write_file(log.storage, rows, log.topic)
+    """Swap files for one that has their rows in log order, as they were written, unless another process was faster."""
+    time = files[0].past.shape.time if files[0].past else None
+    merged = write_file(log.storage, _as_written(log, files), measured_columns(log.topic, time))
     at = milliseconds(log.now())
     swap = [
         *({"remove": {"path": file.path, "deletionTimestamp": at, "dataChange": False}} for file in files),
@@ -114,6 +116,12 @@ def _merge(log: TopicLog, files: list[DataFile]) -> int:
         log.storage.delete(merged.path)
         return 0
     return len(files)
+
+
+def _as_written(log: TopicLog, files: list[DataFile]) -> pa.Table:
+    """The rows of files of one shape with every column that one of them has, in log order."""
+    parts = [read_as_written(log, file) for file in files]
+    return in_order(pa.concat_tables(parts, promote_options="permissive"))
 
 
 def checkpoint(log: TopicLog) -> None:

@@ -18,17 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from headwater.errors import LogDamaged
+from headwater.errors import LogDamaged, UpcastFailed
 from headwater.log.clock import MILLISECOND
-from headwater.log.datafile import DataFile, columns_of
+from headwater.log.datafile import OPERATION, OWN_COLUMNS, DataFile, columns_of
 from headwater.log.entry import Entry, Kind
 from headwater.log.journal import instant
+from headwater.log.shape import Past, fit
 from headwater.log.topic import TopicLog
+from headwater.log.upcast import Upcasts
 
 POLL = timedelta(milliseconds=50)
 BATCH_ROWS = 1_000_000
 _END = 2**62
 _POSITION = ("_commit", "_row")
+_OWN = frozenset({*OWN_COLUMNS.names, OPERATION.name})
 
 
 @dataclass(frozen=True)
@@ -171,27 +174,81 @@ def read_in_order(
     """The same in log order."""
     wanted = _wanted(log, columns)
     reads = list(dict.fromkeys([*wanted, *_POSITION]))
-    return _in_order(read_rows(log, files, first, last, reads)).select(wanted)
+    return in_order(read_rows(log, files, first, last, reads)).select(wanted)
 
 
 def read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
-    """The columns of a file, typed as declared; a column that it lacks (it is older) is NULL."""
+    """The columns of a file, typed as declared: the one place where rows are read as they are declared today.
+
+    A column that the file lacks (it is older) is NULL; one that is past is read as `file.past` says.
+    """
+    schema = columns_of(log.topic)
+    if file.past is None:
+        rows = read_as_written(log, file, columns)
+        names = set(rows.column_names)
+        arrays = [
+            rows[name].cast(schema.field(name).type)
+            if name in names
+            else pa.nulls(rows.num_rows, schema.field(name).type)
+            for name in columns
+        ]
+    else:
+        rows = _read_past(log, file, file.past, columns)
+        arrays = [rows[name].cast(schema.field(name).type) for name in columns]
+    return pa.table(arrays, schema=pa.schema([schema.field(name) for name in columns]))
+
+
+def read_as_written(log: TopicLog, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
+    """The columns of a file as they were written, those that it has of the ones asked for."""
     try:
         with log.storage.open(file.path, file.size) as opened, pq.ParquetFile(opened) as parquet:
-            names = set(parquet.schema_arrow.names)
-            rows = parquet.read([name for name in columns if name in names])
+            names = parquet.schema_arrow.names
+            return parquet.read(names if columns is None else [name for name in columns if name in names])
     except FileNotFoundError:
         if file.path in log.reload().files:
             raise _damaged(log, file, "It is missing") from None
         raise
     except (pa.ArrowInvalid, OSError) as cause:
         raise _damaged(log, file, str(cause)) from cause
-    schema = columns_of(log.topic)
-    arrays = [
-        rows[name].cast(schema.field(name).type) if name in names else pa.nulls(rows.num_rows, schema.field(name).type)
-        for name in columns
-    ]
-    return pa.table(arrays, schema=pa.schema([schema.field(name) for name in columns]))
+
+
+def _read_past(log: TopicLog, file: DataFile, past: Past, columns: list[str]) -> pa.Table:
+    topic, own = log.topic, [name for name in columns if name in _OWN]
+    payload = [column for column in topic.columns if column.name in columns]
+    if not payload:
+        return read_as_written(log, file, own)
+    if past.shape.version == topic.version:
+        aliases = dict(past.aliases)
+        names = [name for column in payload for name in (column.name, *aliases.get(column.name, ()))]
+        rows = read_as_written(log, file, [*names, *own])
+        fitting = fit(rows, past.named(payload))
+    else:
+        rows = read_as_written(log, file)
+        fitting = _upcast(log, rows, past)
+    return pa.table({**{name: fitting[name] for name in fitting.column_names}, **{name: rows[name] for name in own}})
+
+
+def _upcast(log: TopicLog, rows: pa.Table, past: Past) -> pa.Table:
+    """Rows of an earlier version in today's. Their event time stays what they were stamped by."""
+    topic = log.topic
+    upcasts = Upcasts(topic, past.shape.version, past.named(topic.columns))
+    try:
+        found = upcasts(fit(rows, upcasts.columns))
+    except UpcastFailed as failed:
+        first, last = (str(pick(rows["_commit"]).as_py()) for pick in (pc.min, pc.max))
+        detail = f"{failed.detail or ''} It stands in the commits {first} to {last} of the log.".strip()
+        raise UpcastFailed(
+            failed.summary, detail=detail, hint=failed.hint, origin=failed.origin, **failed.fields
+        ) from failed
+    if topic.time and not found[topic.time].combine_chunks().equals(rows[past.shape.time].combine_chunks()):
+        raise UpcastFailed(
+            f'the upcast of "{topic.name}" from version {past.shape.version} changes the event time',
+            detail="Rows of the log were stamped by the event time that they came with.",
+            hint=f'Return "{topic.time}" as it was, and declare what is computed from it as another column.',
+            origin=topic.origin,
+            topic=topic.name,
+        )
+    return found
 
 
 def _within(rows: pa.Table, file: DataFile, first: int, last: int) -> pa.Table:
@@ -200,7 +257,8 @@ def _within(rows: pa.Table, file: DataFile, first: int, last: int) -> pa.Table:
     return rows.filter(pc.and_(pc.greater_equal(rows["_commit"], first), pc.less_equal(rows["_commit"], last)))
 
 
-def _in_order(rows: pa.Table) -> pa.Table:
+def in_order(rows: pa.Table) -> pa.Table:
+    """Rows sorted by their position."""
     commit, row = (rows[name].to_numpy() for name in _POSITION)
     steps = np.diff(commit)
     if np.all((steps > 0) | ((steps == 0) & (np.diff(row) > 0))):

@@ -29,27 +29,32 @@ class Watch:
         self._heads = dict.fromkeys(logs, 0)
         self._moved = threading.Condition()
         self._ended = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._ask, args=(every, found), name="headwater-watch", daemon=True)
-            for every, found in self._by_distance()
-            if found
-        ]
-
-    def _by_distance(self) -> list[tuple[timedelta, list[TopicLog]]]:
-        far = [log for log in self._heads if "://" in log.storage.url]
-        return [(NEAR, [log for log in self._heads if log not in far]), (FAR, far)]
+        self._threads: dict[timedelta, threading.Thread] = {}
 
     def __enter__(self) -> Self:
         for log in self._heads:
             self._heads[log] = max(log.head, 0)
-        for thread in self._threads:
-            thread.start()
+        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join()
+
+    def add(self, logs: Iterable[TopicLog]) -> None:
+        """Watch these as well; nothing for those that are watched."""
+        new = {log: max(log.head, 0) for log in logs if log not in self._heads}
+        with self._moved:
+            self._heads |= new
+        self._start()
+
+    def _start(self) -> None:
+        """A thread for each distance at which a log is."""
+        for every in {_distance(log) for log in self._heads} - set(self._threads):
+            thread = threading.Thread(target=self._ask, args=(every,), name="headwater-watch", daemon=True)
+            self._threads[every] = thread
+            thread.start()
 
     def heads(self, logs: Iterable[TopicLog]) -> dict[TopicLog, int]:
         """The newest commit of each log, as far as is known."""
@@ -63,9 +68,9 @@ class Watch:
                 lambda: any(self._heads[log] > head for log, head in seen.items()), longest.total_seconds()
             )
 
-    def _ask(self, every: timedelta, logs: list[TopicLog]) -> None:
+    def _ask(self, every: timedelta) -> None:
         while not self._ended.wait(every.total_seconds()):
-            for log in logs:
+            for log in [log for log in tuple(self._heads) if _distance(log) == every]:
                 try:
                     head = log.head
                 except HeadwaterError:
@@ -74,3 +79,7 @@ class Watch:
                     with self._moved:
                         self._heads[log] = head
                         self._moved.notify_all()
+
+
+def _distance(log: TopicLog) -> timedelta:
+    return FAR if "://" in log.storage.url else NEAR

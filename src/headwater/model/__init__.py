@@ -1,6 +1,7 @@
 """What is declared: frozen values that know no Spark and do no input or output."""
 
-from headwater.model.column import Column, schema_of
+from headwater.model.alert import DEFAULT_RULES, Figure, Rule
+from headwater.model.column import Column, default_of, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
 from headwater.model.intake import Connector, Folder, Intake, Kafka
@@ -14,14 +15,15 @@ from headwater.model.stream import CONTENT, Stream
 from headwater.model.table import Table
 from headwater.model.topic import Personal, Topic
 from headwater.model.types import INSTANT, Variant, can_be_logged, spell_type
+from headwater.model.upcast import Upcast
 from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View, ViewExecution
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
 
 __all__ = [
-    "CONTENT", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column", "Connector",
-    "Cumulate", "Declaration", "Emit", "Envelope", "Folder", "Function", "Hop", "Intake", "Kafka", "LatePolicy",
-    "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile",
-    "Query", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Variant",
-    "View", "ViewExecution", "WatermarkStrategy", "Window",
-    "can_be_logged", "parse_duration", "schema_of", "spell_duration", "spell_type",
+    "CONTENT", "DEFAULT_RULES", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column",
+    "Connector", "Cumulate", "Declaration", "Emit", "Envelope", "Figure", "Folder", "Function", "Hop", "Intake",
+    "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
+    "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
+    "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
+    "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from headwater.errors import Origin
 from headwater.model.column import Column, schema_of
 from headwater.model.intake import Intake
 from headwater.model.lateness import WatermarkStrategy
+from headwater.model.upcast import Upcast
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Topic:
 
     `idle` is how long a source may be silent before the watermark stops waiting for it (None: it always waits).
     `max_ahead` is how far an event time may lie ahead of its arrival (None: any distance). `intake` is where events are
-    fetched from (None: they are appended by calls).
+    fetched from (None: they are appended by calls). `version` counts declarations whose rows mean something else; those
+    of earlier versions come to it by `upcasts`.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Topic:
     max_ahead: timedelta | None = timedelta(days=1)
     personal: tuple[Personal, ...] = ()
     intake: Intake | None = None
+    version: int = 1
+    upcasts: tuple[Upcast, ...] = ()
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

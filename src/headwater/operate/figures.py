@@ -1,13 +1,14 @@
 """The golden figures of views that run: how far behind, how fast, how fresh, and in what state.
 
-Freshness is measured per commit: from when its events arrived at the log until the store has what they changed.
+Freshness is measured per commit: from when its events arrived at the log until the store has what they changed. The
+time of a batch is measured from when it was planned until the store has it, the time of writing within it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -17,9 +18,9 @@ from headwater.log import TopicLog
 from headwater.log.read import arrived_at
 from headwater.operate.supervise import CaughtUp, Reading
 
-State = Literal["starting", "following", "waiting", "stopped"]
+State = Literal["starting", "following", "waiting", "paused", "stopped"]
 SAMPLES = 500
-"""How many commits the freshness of a view is told from."""
+"""How many commits, or batches, the times of a view are told from."""
 RATE_OVER = timedelta(seconds=10)
 _COMMITS_OF_A_BATCH = 20
 
@@ -38,9 +39,12 @@ class Figures:
     events: int = 0
     rows: int = 0
     written_at: datetime | None = None
+    state_bytes: int = 0
     note: str | None = None
     error: dict[str, Any] | None = None
     _delays: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
+    _batches: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
+    _writings: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
     _recent: deque[tuple[datetime, int, int]] = field(default_factory=deque)
 
     @property
@@ -50,8 +54,15 @@ class Figures:
 
     def freshness(self, share: float) -> float | None:
         """Within how many seconds this share of the newest commits was in the store; None before the first."""
-        found = sorted(self._delays)
-        return found[min(len(found) - 1, int(share * len(found)))] if found else None
+        return _quantile(self._delays, share)
+
+    def batch_time(self, share: float) -> float | None:
+        """How many seconds this share of the newest batches took at most; None before the first."""
+        return _quantile(self._batches, share)
+
+    def writing_time(self, share: float) -> float | None:
+        """How many seconds of this share of the newest batches the store took at most; None before the first."""
+        return _quantile(self._writings, share)
 
     def rates(self, now: datetime) -> tuple[float, float]:
         """Events read and rows written per second."""
@@ -67,9 +78,16 @@ class Figures:
             "heads": dict(self.heads), "lag": self.lag, "watermark": self.watermark, "batches": self.batches,
             "events": self.events, "rows": self.rows, "events_per_second": events_per_second,
             "rows_per_second": rows_per_second, "freshness_p50": self.freshness(0.5),
-            "freshness_p99": self.freshness(0.99), "written_at": self.written_at, "note": self.note,
-            "error": self.error,
+            "freshness_p99": self.freshness(0.99), "batch_p50": self.batch_time(0.5),
+            "batch_p99": self.batch_time(0.99), "writing_p50": self.writing_time(0.5),
+            "writing_p99": self.writing_time(0.99), "state_bytes": self.state_bytes,
+            "written_at": self.written_at, "note": self.note, "error": self.error,
         }  # fmt: skip
+
+
+def _quantile(samples: Iterable[float], share: float) -> float | None:
+    found = sorted(samples)
+    return found[min(len(found) - 1, int(share * len(found)))] if found else None
 
 
 class Gauge:
@@ -86,9 +104,14 @@ class Gauge:
         with self._guard:
             figures = self._views.setdefault(reading.view, Figures(reading.view))
             figures.note = reading.note
+            if reading.paused:
+                figures.state = "paused"
+                return
             if reading.note is not None:
                 figures.state = "waiting"
                 return
+            if figures.state in ("paused", "stopped"):
+                figures.state, figures.error = "starting", None
             figures.version, figures.heads = reading.version, reading.heads
             if reading.commits:
                 self._advance(figures, reading)
@@ -103,6 +126,10 @@ class Gauge:
         figures.rows = reading.rows
         while figures._recent and figures._recent[0][0] < now - RATE_OVER:
             figures._recent.popleft()
+        figures.state_bytes = reading.state_bytes
+        if reading.began_at is not None:
+            figures._batches.append((now - reading.began_at).total_seconds())
+            figures._writings.append(reading.writing.total_seconds())
         if reading.events and before:
             figures._delays.extend(self._delays(reading, before, now))
 

@@ -10,8 +10,10 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
 
@@ -30,6 +32,7 @@ class Halt:
         self._guard = threading.Lock()
         self._wanted = threading.Event()
         self._queries: list[Query] = []
+        self._parts = WeakSet[Halt]()
 
     @property
     def is_wanted(self) -> bool:
@@ -47,14 +50,41 @@ class Halt:
         """Wait so long, or until the work shall end."""
         self._wanted.wait(duration.total_seconds())
 
+    def part(self) -> Halt:
+        """The end of a part of the work, which ends with the whole as well."""
+        part = Halt()
+        with self._guard:
+            self._parts.add(part)
+        if self.is_wanted:
+            part.now()
+        return part
+
     def now(self) -> None:
         """End the work, and return when its queries have stopped. What was done stays."""
         self._wanted.set()
         with self._guard:
-            queries = list(self._queries)
+            queries, parts = list(self._queries), list(self._parts)
+        for part in parts:
+            part.now()
         for query in queries:
             with suppress(Exception):  # one that has failed by itself meanwhile, or whose Spark is gone, doesn't run
                 query.stop()
+
+
+@dataclass(frozen=True)
+class Until:
+    """How something waits that ends once an event is set."""
+
+    event: threading.Event
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it shall end."""
+        return self.event.is_set()
+
+    def wait(self, duration: timedelta) -> None:
+        """Wait so long, or until it shall end."""
+        self.event.wait(duration.total_seconds())
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]], at_once: int, halt: Halt) -> list[T]:

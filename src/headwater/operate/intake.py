@@ -12,6 +12,7 @@ from headwater.errors import HeadwaterError
 from headwater.intake.protocol import Taken
 from headwater.intake.run import Intake
 from headwater.operate.halt import Halt, side_by_side
+from headwater.operate.wish import POLL, Wishes
 
 T = TypeVar("T")
 
@@ -25,14 +26,30 @@ def drain(intakes: Sequence[Intake]) -> list[Taken]:
     return [found for found in done if not isinstance(found, HeadwaterError)]
 
 
-def run_intakes(intakes: Sequence[Intake], halt: Halt) -> list[HeadwaterError]:
+def run_intakes(intakes: Sequence[Intake], halt: Halt, wishes: Wishes) -> list[HeadwaterError]:
     """Let each take in whatever comes until the halt is wanted; returns the errors of those that stopped before."""
-    done = side_by_side([_attempting(partial(one.run, halt)) for one in intakes], len(intakes) or 1, halt)
+    done = side_by_side([_attempting(partial(_take, one, halt, wishes)) for one in intakes], len(intakes) or 1, halt)
     return [found for found in done if isinstance(found, HeadwaterError)]
 
 
+def _take(intake: Intake, halt: Halt, wishes: Wishes) -> None:
+    """Take in whatever comes until the halt is wanted, but for the time that the intake is paused."""
+    name = intake.log.topic.name
+    while not halt.is_wanted:
+        if wishes.paused("intake", name):
+            halt.wait(POLL)
+            continue
+        part = halt.part()
+        with wishes.obeyed("intake", name, part):
+            intake.run(part)
+        if not part.is_wanted:
+            return
+
+
 @contextmanager
-def taking_in(intakes: Sequence[Intake], failed: Callable[[HeadwaterError], object]) -> Iterator[Callable[[], bool]]:
+def taking_in(
+    intakes: Sequence[Intake], wishes: Wishes, failed: Callable[[str, HeadwaterError], object]
+) -> Iterator[Callable[[], bool]]:
     """Let each take in whatever comes, meanwhile, in a thread of its own; `failed` is told of one that stops.
 
     What is given tells whether any still does.
@@ -41,9 +58,9 @@ def taking_in(intakes: Sequence[Intake], failed: Callable[[HeadwaterError], obje
 
     def take(intake: Intake) -> None:
         try:
-            intake.run(halt)
+            _take(intake, halt, wishes)
         except HeadwaterError as error:
-            failed(error)
+            failed(intake.log.topic.name, error)
 
     threads = [threading.Thread(target=take, args=(one,), name="headwater-intake", daemon=True) for one in intakes]
     for thread in threads:

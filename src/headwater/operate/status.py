@@ -12,9 +12,11 @@ from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
 from headwater.log.read import count_rows
+from headwater.operate.alert import Alert
 from headwater.operate.figures import Figures
 from headwater.operate.ledger import Ledger
 from headwater.operate.outlet import Sent
+from headwater.operate.wish import Paused
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class SourceStatus:
 class TopicStatus:
     """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters.
 
-    `waits` is what its intake waits for, if it runs in this process and waits.
+    `waits` is what its intake waits for, and `stopped` why it has stopped, if it runs in this process and does so;
+    `paused` says since when it is paused, wherever it runs.
     """
 
     topic: str
@@ -44,6 +47,8 @@ class TopicStatus:
     watermark: datetime
     sources: tuple[SourceStatus, ...]
     waits: str | None = None
+    stopped: str | None = None
+    paused: Paused | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ class ViewStatus:
 
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
     runs in this process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store can't be
-    asked. `stores` are all that it is kept in, the one that leads first: what is told of the view is told of that one.
+    asked; `paused` if the operator has paused it, and the field `paused` says since when and why. `stores` are all that
+    it is kept in, the one that leads first: what is told of the view is told of that one.
     """
 
     view: str
@@ -81,6 +87,7 @@ class ViewStatus:
     ledger: Ledger | None
     figures: Figures | None = None
     stores: tuple[StoreStatus, ...] = ()
+    paused: Paused | None = None
 
     @property
     def lag(self) -> int:
@@ -111,13 +118,14 @@ class OutletStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """A project at an instant."""
+    """A project at an instant, with the alerts that there are."""
 
     project: str
     at: datetime
     topics: tuple[TopicStatus, ...]
     views: tuple[ViewStatus, ...]
     outlets: tuple[OutletStatus, ...] = ()
+    alerts: tuple[Alert, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -127,12 +135,14 @@ class Status:
             "topics": [asdict(topic) for topic in self.topics],
             "views": [self._view(view) for view in self.views],
             "outlets": [outlet.as_dict() for outlet in self.outlets],
+            "alerts": [alert.as_dict() for alert in self.alerts],
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:
         found = {name: getattr(view, name) for name in _NAMES}
         found |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
         found |= {"stores": [asdict(store) for store in view.stores]}
+        found |= {"paused": asdict(view.paused) if view.paused else None}
         figures = view.figures.as_dict(self.at) if view.figures else {}
         found |= {name: figures.get(name) for name in _FIGURES}
         if view.ledger is None:
@@ -141,8 +151,14 @@ class Status:
         return found | {"ledger": counts}
 
 
-def topic_status(log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = None) -> TopicStatus:
-    """How a topic is, from its log and that of its dead letters, and what its intake `waits` for."""
+def topic_status(
+    log: TopicLog,
+    dead: TopicLog,
+    waits: HeadwaterError | None = None,
+    stopped: HeadwaterError | None = None,
+    paused: Paused | None = None,
+) -> TopicStatus:
+    """How a topic is, from its log and that of its dead letters, what its intake `waits` for, and why it rests."""
     clock = log.clock
     oldest = min((source.mark for source in clock.sources.values()), default=None)
     sources = tuple(
@@ -151,12 +167,13 @@ def topic_status(log: TopicLog, dead: TopicLog, waits: HeadwaterError | None = N
     )
     watermark = instant(clock.watermark)
     counts = count_rows(log), count_open(log, dead)
-    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, None if waits is None else waits.summary)
+    why = waits.summary if waits else None, stopped.summary if stopped else None
+    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused)
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")
 _FIGURES = (
     "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
-    "written_at", "note", "error",
+    "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",
 )  # fmt: skip
 _COUNTS = ("rows_in", "used", "filtered", "late", "duplicates", "expanded", "dead", "remainder")

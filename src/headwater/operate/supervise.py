@@ -22,7 +22,8 @@ from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
-from headwater.operate.versions import Chosen, Versions
+from headwater.operate.versions import ASKED, GONE, Chosen, Versions
+from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Store, Target
 
@@ -58,20 +59,27 @@ class Patience:
 
 @dataclass(frozen=True)
 class CaughtUp:
-    """What became of one view. `rebuilt` says why it was built from the start of the log; `error` why it stopped."""
+    """What became of one view. `rebuilt` says why it was built from the start of the log; `error` why it stopped.
+
+    One that is `paused` was left as it is. `left_to` is the run that works on a view and was asked to replay it.
+    """
 
     view: str
     version: int
     position: Position | None = None
     rebuilt: str | None = None
     error: HeadwaterError | None = None
+    paused: Paused | None = None
+    left_to: str | None = None
 
 
 @dataclass(frozen=True)
 class Reading:
     """How far a run has come: the commits that it has read of each topic, their heads, and the rows it has written.
 
-    `events` are the rows of the log that the last batch has read. `note` says what it waits for, if it does.
+    `events` are the rows of the log that the last batch has read. It began at an instant; that it was written took
+    `writing` of its time, and so many bytes are kept from one batch to the next. `note` says what the run waits for,
+    if it does; `paused` that it rests because the operator wants it to.
     """
 
     view: str
@@ -82,6 +90,10 @@ class Reading:
     note: str | None = None
     version: int = 0
     events: int = 0
+    paused: bool = False
+    began_at: datetime | None = None
+    writing: timedelta = timedelta()
+    state_bytes: int = 0
 
 
 @dataclass
@@ -94,6 +106,7 @@ class Run:
     planned: PlannedView
     store: Store
     versions: Versions
+    wishes: Wishes
     logs: Mapping[str, TopicLog]
     spark: Any
     options: Mapping[str, str]
@@ -132,16 +145,30 @@ class Run:
         name, number = self.planned.name, 0
         try:
             with self.versions.locked():
-                chosen = self._patiently(self.versions.choose)
+                if paused := self.wishes.paused("view", name):
+                    return CaughtUp(name, 0, paused=paused)
+                chosen = self._chosen()
                 number = chosen.number
-                chosen = self._follow(chosen)
+                with self.wishes.obeyed("view", name, self.halt):
+                    chosen = self._follow(chosen)
                 return self._patiently(lambda: self._served(chosen))
         except HeadwaterError as error:
-            return CaughtUp(name, number, error=error)
+            paused = self.wishes.paused("view", name) if self.halt.is_wanted else None
+            return CaughtUp(name, number, error=None if paused else error, paused=paused)
         except OSError as cause:
             return CaughtUp(name, number, error=_refused(name, cause))
         except Exception as cause:
             return CaughtUp(name, number, error=_mistake(name, cause))
+
+    def _chosen(self) -> Chosen:
+        """The version to work on; a new one, if a replay was asked for."""
+        name = self.planned.name
+        if not self.wishes.is_replay_asked(name):
+            return self._patiently(self.versions.choose)
+        self.versions.forget()
+        self.wishes.replay_is_begun(name)
+        chosen = self._patiently(self.versions.choose)
+        return replace(chosen, rebuilt=ASKED) if chosen.rebuilt == GONE else chosen
 
     def _served(self, chosen: Chosen) -> CaughtUp:
         name = self.planned.name
@@ -217,14 +244,16 @@ class Run:
             nonlocal is_served
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
+            began = time.monotonic()
             self.store.apply(target, epoch, batch)
+            writing = timedelta(seconds=time.monotonic() - began)
             self.failing_since = None
             if derived is not None:
                 derived.publish(changes.settled)
             is_served = is_served or self._serve_at(number, heads, changes.commits)
             self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
-            self._tell(changes, heads, number)
+            self._tell(changes, heads, number, writing)
 
         self.report(Reading(self.planned.name, {}, heads, self.rows, version=number))
         checkpoint = self.versions.checkpoint(number)
@@ -243,13 +272,14 @@ class Run:
         self._serve(number)
         return True
 
-    def _tell(self, changes: Changes, heads: Mapping[str, int], number: int) -> None:
+    def _tell(self, changes: Changes, heads: Mapping[str, int], number: int, writing: timedelta) -> None:
         if self.watch is not None:
             found = self.watch.heads(self.logs.values())
             heads = {name: found[log] for name, log in self.logs.items()}
-        events = changes.ledger.get("logged", 0)
+        events, effort = changes.ledger.get("logged", 0), changes.effort
         reading = Reading(self.planned.name, changes.commits, heads, self.rows, changes.watermark)
-        self.report(replace(reading, version=number, events=events))
+        reading = replace(reading, version=number, events=events, began_at=effort.began_at, writing=writing)
+        self.report(replace(reading, state_bytes=effort.state_bytes))
 
     def _stream(self, view: LiveView) -> None:
         if self.watch is None:

@@ -33,7 +33,8 @@ class Ticker:
     """Ticks topics in a thread of its own. `after` is told of each tick's commit."""
 
     def __init__(self, logs: Iterable[TopicLog], after: Callable[[TopicLog, int], None]) -> None:
-        self._next = {log: log.now() for log in logs if log.topic.idle is not None and log.topic.intake is None}
+        self._next = dict[TopicLog, datetime]()
+        self.add(logs)
         self._after = after
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._go_on, name="headwater-ticks", daemon=True)
@@ -45,6 +46,10 @@ class Ticker:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
+
+    def add(self, logs: Iterable[TopicLog]) -> None:
+        """Tick these as well, those of them that declare `idle`."""
+        self._next |= {log: log.now() for log in logs if log.topic.idle is not None and log.topic.intake is None}
 
     def _go_on(self) -> None:
         while not self._ended.wait(SHORTEST.total_seconds()):

@@ -91,10 +91,12 @@ class Versions:
         return self._begin(newest + 1, f"{DAMAGED}: {reason}")
 
     def forget(self) -> None:
-        """Throw away what is kept beside the rows: the next run begins a new version, from the start of the log."""
-        with self.locked():
-            for kept in self._folder.glob("v*"):
-                shutil.rmtree(kept)
+        """Throw away what is kept beside the rows: the next choice is a new version, from the start of the log.
+
+        For the one run that works on the view.
+        """
+        for kept in self._folder.glob("v*"):
+            shutil.rmtree(kept)
 
     def checkpoint(self, number: int) -> Checkpoint:
         """The checkpoint of a version."""

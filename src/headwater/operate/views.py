@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.engine.failure import failures_of
-from headwater.errors import ArgumentRefused, HeadwaterError, NotSupportedYet, UnknownStore
+from headwater.errors import ArgumentRefused, HeadwaterError, NotSupportedYet, UnknownStore, ViewBusy
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
@@ -22,11 +22,15 @@ from headwater.log.watch import Watch
 from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
+from headwater.operate.keep import Keeper
 from headwater.operate.ledger import Ledger, ledger_of
+from headwater.operate.promotion import Promotion, is_read
 from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
-from headwater.operate.versions import ASKED, GONE, Versions
+from headwater.operate.versions import Versions
+from headwater.operate.why import Row, Why, condition_of, events_at, only_row, typed_row
+from headwater.operate.wish import Paused, Wishes
 from headwater.outlets import Feed
 from headwater.outlets.discard import totals_apart
 from headwater.plan import Plan, PlannedOutlet, PlannedView
@@ -68,6 +72,7 @@ class Views:
         chance: Callable[[], float] = random.random,
         open_store: OpenStore = open_store,
     ) -> None:
+        self.wishes = Wishes(home)
         self._plan = plan
         self._log_of = log_of
         self._derived_log_of = derived_log_of
@@ -81,6 +86,7 @@ class Views:
         self._stores: dict[str, Store] = {}
         self._together: dict[str, Store] = {}
         self._halts: set[Halt] = set()
+        self._keepers: set[Keeper] = set()
         self._columns = KeptColumns()
 
     def catch_up(
@@ -91,11 +97,12 @@ class Views:
     ) -> list[CaughtUp]:
         """Bring views to the head of their topics; one that fails stops alone. Results are in the order of declaration.
 
+        One that is paused is left as it is.
         `options` go to the source. `report` is told how far each view has come, from several threads. An interrupt
         (Ctrl-C) stops the views cleanly and is passed on.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
-        can_run = [planned for planned in kept if _unsupported(planned) is None]
+        can_run = [planned for planned in kept if not (_unsupported(planned) or self._paused(planned))]
         # without Spark none of them can run: one error, not one for each
         at_once = min(len(can_run), self._at_once or self._cores) if can_run and self._spark else 1
         halt = Halt()
@@ -103,7 +110,7 @@ class Views:
         done: dict[str, CaughtUp] = {}
         try:
             for level in self._levels(kept):
-                tasks = [self._task(planned, options or {}, report, halt) for planned in level]
+                tasks = [partial(self._run, planned, options or {}, report, halt.part()) for planned in level]
                 done.update((found.view, found) for found in side_by_side(tasks, at_once, halt))
         finally:
             self._halts.discard(halt)
@@ -115,12 +122,15 @@ class Views:
         options: Mapping[str, str] | None = None,
         report: Report = _silent,
     ) -> list[CaughtUp]:
-        """Build views from the start of the log, each as a new version; the one before is served until it is there."""
+        """Build views from the start of the log, each as a new version; the one before is served until it is there.
+
+        One that another run works on is `left_to` that run, which builds it anew and goes on.
+        """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         for planned in kept:
-            self._versions(planned).forget()
+            self.wishes.ask_replay(planned.name)
         done = self.catch_up([planned.name for planned in kept], options, report)
-        return [replace(found, rebuilt=ASKED) if found.rebuilt == GONE else found for found in done]
+        return [_left(found) if isinstance(found.error, ViewBusy) else found for found in done]
 
     def keep_up(
         self,
@@ -130,11 +140,13 @@ class Views:
         ended: Callable[[CaughtUp], object] = lambda _: None,
         *,
         wait: bool = True,
+        stays: bool = False,
     ) -> list[CaughtUp]:
         """Keep views at the head of their topics until `stop` is called; all at a time, each in a query of its own.
 
-        `ended` is told of each view that ends, from several threads: one that failed for good ends alone. A view that
-        another run works on is waited for; without `wait` it ends with `ViewBusy`.
+        `ended` is told of each view that ends, from several threads: one that failed for good ends alone, and begins
+        again when it is resumed or replayed, until all have ended or, with `stays`, until `stop` is called. A view that
+        is paused rests. A view that another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
         if any(_unsupported(planned) is None for planned in kept):
@@ -142,16 +154,40 @@ class Views:
         halt = Halt()
         self._halts.add(halt)
         logs = {log for planned in kept if not _unsupported(planned) for log in self._logs(planned).values()}
-        for planned in kept:
-            if self._is_read(planned):  # its readers may be there first
+        self._publishable(kept)
+        with Watch(logs) as watch:
+
+            def run(name: str, own: Halt) -> CaughtUp:
+                try:
+                    planned = self._plan.view(name)
+                    watch.add(self._logs(planned).values())
+                except HeadwaterError as error:
+                    return CaughtUp(name, 0, error=error)
+                return self._run(planned, options or {}, report, own, watch, waits=wait)
+
+            keeper = Keeper(run, self.wishes, report, ended, halt, stays, takes_new=not names)
+            self._keepers.add(keeper)
+            try:
+                keeper.begin(planned.name for planned in kept)
+                return keeper.wait()
+            finally:
+                self._halts.discard(halt)
+                self._keepers.discard(keeper)
+
+    def take_over(self, plan: Plan, promotion: Promotion) -> None:
+        """Let another plan take the place of this one, and let the views that are kept up follow it."""
+        if "_spark" in self.__dict__:
+            self._register(self._spark, plan)
+        self._plan = plan
+        self._publishable(self._declared())
+        for keeper in tuple(self._keepers):
+            keeper.take_over(promotion)
+
+    def _publishable(self, views: Iterable[PlannedView]) -> None:
+        """Make the derived topics of views that are read: their readers may be there first."""
+        for planned in views:
+            if planned.view.materialized and is_read(self._plan, planned.name):
                 self._derived_log_of(planned).create()
-        try:
-            with Watch(logs) as watch:
-                runs = [self._task(planned, options or {}, report, halt, watch, waits=wait) for planned in kept]
-                tasks = [_told(run, ended) for run in runs]
-                return side_by_side(tasks, max(1, len(tasks)), halt)
-        finally:
-            self._halts.discard(halt)
 
     def _chosen(self, names: Iterable[str] | None) -> list[PlannedView]:
         """The named views as they are named, behind those that they read; all, as declared, if none is named."""
@@ -259,7 +295,8 @@ class Views:
         except HeadwaterError as failure:  # who asks how things are must be told when a store is away
             error = failure.summary
         position = version.position if version else None
-        at_rest = "unreachable" if error else "at rest" if version else "empty"
+        paused = self._paused(planned)
+        at_rest = "unreachable" if error else "paused" if paused else "at rest" if version else "empty"
         heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
@@ -277,6 +314,7 @@ class Views:
                 self._store_status(planned, name, version, heads, error)
                 for name in planned.view.stores or [DEFAULT_STORE]
             ),
+            paused,
         )
 
     def _store_status(
@@ -313,6 +351,28 @@ class Views:
         remainder = ledger_of(planned.name, number, commits, kept).remainder
         return Verified(planned.name, number, commits, expected.num_rows, missing, extra, miscounted, remainder)
 
+    def why(self, name: str, row: Row, most: int) -> Why:
+        """The events behind a row of the served version, and those that came too late for it."""
+        from headwater.engine.batch import EVENTS
+        from headwater.engine.stamp import BEHIND
+        from headwater.engine.view import span_of
+
+        planned = self._plan.view(name)
+        asked = typed_row(planned.name, planned.columns, row)
+        version = self._versions(planned).promoted()
+        commits = _commits(planned, version)
+        with failures_of(planned.name):
+            view = replace(self._batch_at(planned, commits).tracing(), between=span_of(planned, asked))
+            found, late = view.why(self._spark, condition_of(asked), most)
+        names = [column.name for column in planned.columns]
+        shown = only_row(planned.name, planned.identity, asked, found.select(names), late)
+        topics = {topic: self._log_of(topic) for topic in self._plan.graph.upstream(name) & set(self._plan.topics)}
+        counts = [sum(part[EVENTS].to_pylist()) for part in (found, late)]
+        places = [
+            events_at(topics, (place for row in part[BEHIND].to_pylist() for place in row)) for part in (found, late)
+        ]
+        return Why(planned.name, version.target.version, commits, shown, counts[0], places[0], counts[1], places[1])
+
     def explain(self, name: str, *, spark: bool = False) -> Explained:
         """How a view is executed and why, the state it keeps, and its versions; with `spark`, Spark's plan as well."""
         planned = self._plan.view(name)
@@ -325,7 +385,7 @@ class Views:
         for store in self._stores.values():
             store.close()
 
-    def _task(
+    def _run(
         self,
         planned: PlannedView,
         options: Mapping[str, str],
@@ -334,21 +394,22 @@ class Views:
         watch: Watch | None = None,
         *,
         waits: bool = True,
-    ) -> Callable[[], CaughtUp]:
+    ) -> CaughtUp:
         if refused := _unsupported(planned):
-            return lambda: CaughtUp(planned.name, 0, error=refused)
+            return CaughtUp(planned.name, 0, error=refused)
+        if watch is None and (paused := self._paused(planned)):
+            return CaughtUp(planned.name, 0, paused=paused)  # it needs no Spark
+        try:
+            store, versions, logs = self._store_of(planned), self._versions(planned), self._logs(planned)
+        except HeadwaterError as error:
+            return CaughtUp(planned.name, 0, error=error)
+        settings = self._spark, options, self._patience, halt, report, self._chance
+        derived = self._derived_log_of(planned) if is_read(self._plan, planned.name) else None
+        run = Run(planned, store, versions, self.wishes, logs, *settings, derived, watch, waits, self._columns)
+        return run.catch_up() if watch is None else run.keep_up()
 
-        def run() -> CaughtUp:
-            try:
-                store, versions, logs = self._store_of(planned), self._versions(planned), self._logs(planned)
-            except HeadwaterError as error:
-                return CaughtUp(planned.name, 0, error=error)
-            settings = self._spark, options, self._patience, halt, report, self._chance
-            derived = self._derived_log_of(planned) if self._is_read(planned) else None
-            found = Run(planned, store, versions, logs, *settings, derived, watch, waits, self._columns)
-            return found.catch_up() if watch is None else found.keep_up()
-
-        return run
+    def _paused(self, planned: PlannedView) -> Paused | None:
+        return self.wishes.paused("view", planned.name)
 
     def _declared(self) -> list[PlannedView]:
         """The views in the order of declaration."""
@@ -366,11 +427,6 @@ class Views:
         if scan.kind == "view":
             return self._derived_log_of(self._plan.view(scan.relation))
         return self._log_of(scan.relation)
-
-    def _is_read(self, planned: PlannedView) -> bool:
-        """Whether another view reads the derived topic of a view."""
-        scans = (scan for found in self._plan.views.values() if found.view.materialized for scan in found.scans)
-        return any(scan.kind == "view" and scan.relation == planned.name for scan in scans)
 
     def _batch(self, planned: PlannedView, after: Commits, upto: Commits) -> BatchView:
         """A view over commits of the topics that it reads, itself or through other views."""
@@ -424,23 +480,21 @@ class Views:
 
     @cached_property
     def _spark(self) -> Any:
-        from headwater.engine.function import register
         from headwater.engine.session import open_session
 
         session = open_session(self._plan.project.name, self._settings, self._home)
-        register(session, self._plan.functions)
+        self._register(session, self._plan)
         return session
 
+    def _register(self, session: Any, plan: Plan) -> None:
+        from headwater.engine.function import register
 
-def _told(task: Callable[[], CaughtUp], ended: Callable[[CaughtUp], object]) -> Callable[[], CaughtUp]:
-    """The task, and then word of its end."""
+        register(session, plan.functions)
 
-    def run() -> CaughtUp:
-        done = task()
-        ended(done)
-        return done
 
-    return run
+def _left(done: CaughtUp) -> CaughtUp:
+    assert done.error is not None
+    return replace(done, error=None, left_to=str(done.error.fields.get("holder") or "another run"))
 
 
 def _check_totals(planned: PlannedView) -> None:

@@ -25,7 +25,7 @@ from headwater.outlets.protocol import Bury, Delivery, Pause, Place, Refused
 from headwater.outlets.withdrawn import withdrawn
 from headwater.plan import PlannedOutlet
 
-_LATER = frozenset({408, 425, 429, *range(500, 600)})
+LATER = frozenset({408, 425, 429, *range(500, 600)})
 _NOBODY = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
 _BACKOFF, _LONGEST_BACKOFF = timedelta(milliseconds=500), timedelta(minutes=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
@@ -118,11 +118,11 @@ class WebhookTarget:
                 return None
             if answer.status_code in _NOBODY:
                 raise self._denied(answer)
-            if answer.status_code not in _LATER:
-                return _told(answer)
+            if answer.status_code not in LATER:
+                return told(answer)
             if attempt < attempts:
                 self._wait(attempt + 1, answer)
-        return f"{_told(answer)}, after {attempts} attempts"
+        return f"{told(answer)}, after {attempts} attempts"
 
     def _answer(self, group: Sequence[Message]) -> httpx.Response:
         self._holding.check()  # an overtaken run shall not send what another sends
@@ -150,14 +150,14 @@ class WebhookTarget:
         if pause.is_wanted:
             raise TargetUnavailable(
                 f'outlet "{self._outlet.name}" was stopped while its service was busy',
-                detail=f"{_told(answer)}. The request is sent again by the next run.",
+                detail=f"{told(answer)}. The request is sent again by the next run.",
                 outlet=self._outlet.name,
             )
 
     def _denied(self, answer: httpx.Response) -> TargetDenied:
         return TargetDenied(
             f'the service of outlet "{self._outlet.name}" takes no changes',
-            detail=f"{_told(answer)}, from {self._outlet.to}. Nothing was sent since.",
+            detail=f"{told(answer)}, from {self._outlet.to}. Nothing was sent since.",
             hint="Correct the URL, or the headers that stand in [webhooks] of headwater.toml.",
             outlet=self._outlet.name,
             status=answer.status_code,
@@ -173,7 +173,7 @@ def _behind(delivery: Delivery, message: Message) -> Place:
     return Place(delivery.place.version, delivery.place.batch, int(message.change_id.rpartition(".")[2]) + 1)
 
 
-def _told(answer: httpx.Response) -> str:
+def told(answer: httpx.Response) -> str:
     text = " ".join(answer.text.split())
     shown = f": {text[:_SHOWN]}" if text else ""
     return f"the answer was {answer.status_code} {answer.reason_phrase}{shown}"

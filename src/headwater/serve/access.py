@@ -107,7 +107,10 @@ class Tokens:
 
     def access(self, secret: str) -> Access:
         """What a token allows; `TokenRefused` if it isn't known."""
-        hashed = _hash(secret)
+        return self.of(_hash(secret))
+
+    def of(self, hashed: str) -> Access:
+        """What the token with a hash allows."""
         found = [token.access for token in self.all() if hmac.compare_digest(token.hash, hashed)]
         if not found:
             raise TokenRefused("the token is not known", hint="It may have been revoked. Ask for another one.")

@@ -7,8 +7,9 @@ from importlib.metadata import version
 from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import changes, query, schemas, status, streams, views
+from headwater.serve import admin, changes, door, query, schemas, status, streams, views
 from headwater.serve.access import Access, Tokens, asks
+from headwater.serve.door import Door
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
 from headwater.serve.problem import handle_problems
@@ -29,13 +30,17 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
-    for part in (changes, views, streams, query, status, schemas):
+    for part in (changes, views, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
         app.add_middleware(OwnOrigin)
     else:
         _describe(app)
+    app.state.door = Door(app.state.tokens)
+    if service.settings.dashboard and not on_loopback:
+        app.include_router(door.routes(app.state.door, service.project.name))
+        app.add_middleware(door.Guard, door=app.state.door)
     app.add_middleware(SecureHeaders)
     return app
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -24,7 +24,9 @@ class Metrics(Collector):
         status = self._project.status()
         yield from _topics(status)
         yield from _views(status)
+        yield from _runs(status)
         yield from _outlets(status)
+        yield from _alerts(status)
 
     def describe(self) -> Iterator[Metric]:
         """Nothing beforehand: registering must not ask the project."""
@@ -43,14 +45,18 @@ def _topics(status: Status) -> Iterator[Metric]:
     waits = GaugeMetricFamily(
         "headwater_intake_waiting", "1 if the intake of a topic waits for something.", labels=["topic"]
     )
+    paused = GaugeMetricFamily(
+        "headwater_intake_paused", "1 if the operator has paused the intake of a topic.", labels=["topic"]
+    )
     for topic in status.topics:
+        paused.add_metric([topic.topic], float(topic.paused is not None))
         waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
         dead.add_metric([topic.topic], topic.dead)
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, head, behind, waits)
+    yield from (rows, dead, head, behind, waits, paused)
 
 
 def _views(status: Status) -> Iterator[Metric]:
@@ -59,25 +65,54 @@ def _views(status: Status) -> Iterator[Metric]:
         "headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", labels=["view", "store"]
     )
     stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
+    paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
-    fresh = GaugeMetricFamily(
-        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
+    behind = GaugeMetricFamily(
+        "headwater_view_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["view"]
     )
     for view in status.views:
         lag.add_metric([view.view], view.lag)
         for store in view.stores:
             stores.add_metric([view.view, store.store], store.lag)
         stopped.add_metric([view.view], float(view.state == "stopped"))
+        paused.add_metric([view.view], float(view.paused is not None))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
             for fate in _LEDGER:
                 fates.add_metric([view.view, fate], getattr(view.ledger, fate))
-        for share in (0.5, 0.99):
-            found = view.figures.freshness(share) if view.figures else None
-            if found is not None:
-                fresh.add_metric([view.view, str(share)], found)
-    yield from (lag, stores, stopped, fates, remainder, fresh)
+        if view.watermark is not None and view.watermark.year > 1970:
+            behind.add_metric([view.view], (status.at - view.watermark).total_seconds())
+    yield from (lag, stores, stopped, paused, fates, remainder, behind)
+
+
+def _runs(status: Status) -> Iterator[Metric]:
+    """The figures of views that run here."""
+    fresh = GaugeMetricFamily(
+        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
+    )
+    batch = GaugeMetricFamily(
+        "headwater_view_batch_seconds", "From when a batch began until it is stored.", labels=["view", "quantile"]
+    )
+    writing = GaugeMetricFamily(
+        "headwater_view_writing_seconds", "How long the store takes to write a batch.", labels=["view", "quantile"]
+    )
+    rows = CounterMetricFamily("headwater_view_rows_written", "Rows written to the store.", labels=["view"])
+    state = GaugeMetricFamily("headwater_view_state_bytes", "What is kept between batches.", labels=["view"])
+    for figures in (view.figures for view in status.views if view.figures):
+        rows.add_metric([figures.view], figures.rows)
+        state.add_metric([figures.view], figures.state_bytes)
+        _add_quantiles(fresh, figures.view, figures.freshness)
+        _add_quantiles(batch, figures.view, figures.batch_time)
+        _add_quantiles(writing, figures.view, figures.writing_time)
+    yield from (fresh, batch, writing, rows, state)
+
+
+def _add_quantiles(metric: GaugeMetricFamily, view: str, time: Callable[[float], float | None]) -> None:
+    for share in (0.5, 0.99):
+        found = time(share)
+        if found is not None:
+            metric.add_metric([view, str(share)], found)
 
 
 def _outlets(status: Status) -> Iterator[Metric]:
@@ -92,3 +127,14 @@ def _outlets(status: Status) -> Iterator[Metric]:
         sent.add_metric(labels, outlet.sent.changes)
         dead.add_metric(labels, outlet.sent.dead)
     yield from (lag, stopped, sent, dead)
+
+
+def _alerts(status: Status) -> Iterator[Metric]:
+    firing = GaugeMetricFamily(
+        "headwater_alert_firing",
+        "1 if an alert fires, 0 if it is pending or resolved.",
+        labels=["rule", "kind", "name"],
+    )
+    for alert in status.alerts:
+        firing.add_metric([alert.rule, alert.kind, alert.name], float(alert.state == "firing"))
+    yield firing

@@ -25,6 +25,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (errors.UnknownTopic, 404),
     (errors.UnknownView, 404),
     (errors.UnknownVersion, 404),
+    (errors.UnknownRow, 404),
     (errors.UnknownStore, 404),
     (errors.UnknownSchema, 404),
     (errors.SchemaIncompatible, 409),
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (errors.DataError, 422),
     (errors.CallError, 400),
     (errors.DeclarationError, 409),
+    (errors.PromotionRefused, 409),
     (errors.Overloaded, 429),
     (errors.NotReached, 504),
 )
@@ -60,6 +62,8 @@ def problem_of(error: HeadwaterError) -> dict[str, Any]:
     """The body of an error."""
     who = next((found for kind, found in _WHO if isinstance(error, kind)), "headwater")
     told = error.as_dict()
+    if isinstance(error, errors.CheckFailed):
+        told["findings"] = [{"severity": found.severity} | found.as_dict() for found in error.findings]
     body = {"type": f"urn:headwater:error:{told.pop('error')}", "title": told.pop("summary")}
     return body | {"status": status_of(error), "who": who} | told
 

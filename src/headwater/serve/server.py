@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 import uvicorn
+from fastapi import FastAPI
 
 from headwater.config import ServeSettings
 from headwater.errors import OperatorError
 from headwater.project import Project
 from headwater.serve.app import create_app
-from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
 
 _START = 30.0
@@ -32,12 +32,8 @@ class Server:
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
         app = create_app(self.service)
         self._history: AbstractContextManager[object] = nullcontext()
-        if settings.dashboard and settings.host in LOOPBACK:
-            from headwater.serve.dashboard import mount
-            from headwater.serve.dashboard.history import History
-
-            self._history = history = History(project)
-            mount(app, self.service, history)
+        if settings.dashboard:
+            self._history = _with_dashboard(app, self.service)
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -60,6 +56,16 @@ class Server:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+
+
+def _with_dashboard(app: FastAPI, service: Service) -> AbstractContextManager[object]:
+    """Serve the dashboard beside the API; what it keeps a history with, to be entered."""
+    from headwater.serve.dashboard import mount
+    from headwater.serve.dashboard.history import History
+
+    history = History(service.project)
+    mount(app, service, history, app.state.door)
+    return history
 
 
 def _bound(settings: ServeSettings) -> socket.socket:

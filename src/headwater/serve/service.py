@@ -48,12 +48,11 @@ class Places:
 
 
 class Service:
-    """A project that is served. Its dashboard is `dark`, or light, or (None) as the browser is."""
+    """A project that is served."""
 
     def __init__(self, project: Project, settings: ServeSettings) -> None:
         self.project = project
         self.settings = settings
-        self.dark: bool | None = None
         self.feeds = Feeds(project)
         self.appends = Places("appends", settings.appends)
         self.queries = Places("queries", settings.queries)

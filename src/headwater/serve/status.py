@@ -28,6 +28,12 @@ def routes(service: Service) -> APIRouter:
         access.check_whole()
         return answer(service.project.status().as_dict())
 
+    @router.get("/alerts")
+    def alerts(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+        """What the rules of alerts say: pending, firing, resolved within the hour; and the rules."""
+        access.check_whole()
+        return answer(service.project.alerts().as_dict())
+
     @router.get("/lineage")
     def lineage(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
         """What is read by what: topics, views, stores and outlets, and the edges between them."""

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from headwater.errors import ArgumentRefused
 from headwater.model import parse_duration
 from headwater.operate.views import DEFAULT_STORE
+from headwater.operate.why import MOST, read_row
 from headwater.project import Project
 from headwater.serve.access import Access, asks
 from headwater.serve.encode import answer
@@ -75,6 +76,26 @@ def routes(service: Service) -> APIRouter:
         access.check_view(name)
         found = project.ledger(name)
         return answer(asdict(found) | {"rows_in": found.rows_in, "remainder": found.remainder})
+
+    @router.get("/{name}/why")
+    def why(
+        name: str,
+        request: Request,
+        events: int = MOST,
+        access: Access = Depends(asks("read")),  # noqa: B008
+    ) -> Response:
+        """The events behind a row, which is named by `column=value`, and those that came too late for it.
+
+        They are looked for in the log by Spark. At most so many of each are shown, the first ones; all are counted.
+        """
+        access.check_view(name)
+        plan = project.plan()
+        for topic in plan.graph.upstream(plan.view(name).name) & set(plan.topics):
+            access.check_stream(topic)
+        row = read_row((key, value) for key, value in request.query_params.multi_items() if key != "events")
+        with service.queries.taken():
+            found = project.why(name, row, most=max(1, min(events, service.settings.query_rows)))
+        return answer(found.as_dict())
 
     @router.get("/{name}/explain")
     def explain(name: str, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008

@@ -42,13 +42,15 @@ class PersonalClause(exp.Expression):
 
 
 class ColumnClause(exp.Expression):
-    """`this kind [NOT NULL] [PRIMARY KEY] [COMMENT comment]`."""
+    """`this kind [NOT NULL] [PRIMARY KEY] [DEFAULT default] [ALIAS (aliases)] [COMMENT comment]`."""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "kind": True,
         "required": False,
         "primary": False,
+        "default": False,
+        "aliases": False,
         "comment": False,
     }
 

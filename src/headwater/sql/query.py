@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -10,7 +11,9 @@ from sqlglot import exp
 from headwater.errors import Origin, SyntaxRefused
 from headwater.model import Column, SqlQuery
 from headwater.sql.dialect import Headwater
+from headwater.sql.nodes import ColumnClause
 from headwater.sql.parser import first_offset
+from headwater.sql.reading import column_of
 from headwater.sql.refusal import Refusal, Unparsed
 from headwater.sql.source import Source, tokenize
 from headwater.sql.spelling import spell, spell_name
@@ -73,9 +76,8 @@ def parse_column(name: str, text: str) -> Column:
     id STRING NOT NULL
     """
     clause = _parse(HeadwaterParser.parse_column_clause, Source(f"{spell_name(name)} {text}", _NOWHERE))
-    comment = clause.args.get("comment")
-    required = bool(clause.args.get("required"))
-    return Column(name, arrow_type(clause.args["kind"]), not required, comment.name or None if comment else None)
+    assert isinstance(clause, ColumnClause)
+    return replace(column_of(clause, arrow_type(clause.args["kind"])), name=name)
 
 
 def canonical(sql: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -57,14 +58,7 @@ class Reading:
 
     def column(self, clause: ColumnClause) -> model.Column:
         """The column that a clause declares."""
-        comment = clause.args.get("comment")
-        return model.Column(
-            clause.name,
-            self.type_of(clause),
-            nullable=not clause.args.get("required"),
-            comment=comment.name or None if comment else None,
-            origin=self.origin(clause),
-        )
+        return replace(column_of(clause, self.type_of(clause)), origin=self.origin(clause))
 
     def type_of(self, clause: exp.Expr, key: str = "kind") -> pa.DataType:
         """The type that a clause declares; STRING in place of one that is refused."""
@@ -82,6 +76,19 @@ class Reading:
         """The COMMENT of a statement, else what stands above it."""
         comment = tree.args.get("comment")
         return comment.name or None if comment else self.statement.comment
+
+
+def column_of(clause: ColumnClause, kind: pa.DataType) -> model.Column:
+    """The column of a clause whose type is known."""
+    comment, default = clause.args.get("comment"), clause.args.get("default")
+    return model.Column(
+        clause.name,
+        kind,
+        nullable=not clause.args.get("required"),
+        comment=comment.name or None if comment else None,
+        default=None if default is None else default.name,
+        aliases=tuple(alias.name for alias in clause.args.get("aliases") or ()),
+    )
 
 
 def syntax_refused(source: Source, problem: Unparsed, what: str) -> SyntaxRefused:

@@ -55,8 +55,12 @@ def _topic(topic: model.Stream | model.Table) -> str:
 
 
 def _column(column: model.Column) -> str:
-    required = "" if column.nullable else " NOT NULL"
-    return f"{spell_name(column.name)} {spell(sqlglot_type(column.type))}{required}{_comment(column.comment)}"
+    clauses = "" if column.nullable else " NOT NULL"
+    if column.default is not None:
+        clauses += f" DEFAULT {spell_text(column.default)}"
+    if column.aliases:
+        clauses += f" ALIAS ({_names(column.aliases)})"
+    return f"{spell_name(column.name)} {spell(sqlglot_type(column.type))}{clauses}{_comment(column.comment)}"
 
 
 def _names(names: tuple[str, ...]) -> str:

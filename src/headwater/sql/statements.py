@@ -39,7 +39,6 @@ _COLUMN_CLAUSES = {
     "AS": "computed columns",
     "CHECK": "CHECK",
     "COLLATE": "COLLATE",
-    "DEFAULT": "DEFAULT",
     "GENERATED": "computed columns",
     "METADATA": "METADATA columns",
     "REFERENCES": "REFERENCES",
@@ -179,9 +178,26 @@ class HeadwaterParser(QueryParser):
             self._match_text_seq("NOT", "ENFORCED")
         elif self._match(TokenType.COMMENT):
             column.set("comment", self._parse_text("the comment"))
+        elif self._match(TokenType.DEFAULT):
+            column.set("default", self._parse_default())
+        elif self._match_text_seq("ALIAS"):
+            several = self._match(TokenType.L_PAREN, advance=False)
+            one_or_more = self._one_or_more(self._parse_declared_name) if several else [self._parse_declared_name()]
+            column.set("aliases", one_or_more)
         else:
             return self._match(TokenType.NULL)
         return True
+
+    def _parse_default(self) -> exp.Expr:
+        """A number, a truth value or a text."""
+        token, negative = self._curr, self._match(TokenType.DASH)
+        value = self._curr
+        known = (TokenType.NUMBER, *(() if negative else (TokenType.STRING, TokenType.TRUE, TokenType.FALSE)))
+        if not value or value.token_type not in known:
+            self.raise_error("expected a number, TRUE, FALSE or a text in quotes as the default")
+        self._advance()
+        text = value.text if value.token_type == TokenType.STRING else value.text.lower()
+        return exp.Literal.string(f"-{text}" if negative else text).update_positions(token)
 
     def _refuse_column_clause(self) -> None:
         clause = _COLUMN_CLAUSES.get(self._curr.text.upper()) if self._curr else None

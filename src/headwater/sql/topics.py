@@ -114,8 +114,28 @@ class _TopicReader:
                 self._refuse(DuplicateName, clause, f'declares the column "{column.name}" twice')
             if not model.can_be_logged(column.type):
                 self._refuse_type(clause)
+            if column.default is not None:
+                self._refuse_default(clause, column)
             columns[column.name.lower()] = column
+        self._refuse_aliases(columns)
         return tuple(columns.values())
+
+    def _refuse_default(self, clause: ColumnClause, column: model.Column) -> None:
+        try:
+            model.default_of(column.default, column.type)
+        except ValueError as problem:
+            what = f'gives the column "{column.name}" a default that it can\'t have'
+            self._refuse(ClauseRefused, clause.args["default"], what, detail=f"{problem}.")
+
+    def _refuse_aliases(self, columns: dict[str, model.Column]) -> None:
+        """Refuse a former name that is another column's, or that of two."""
+        taken = set(columns)
+        for clause in (part for part in self.tree.expressions if isinstance(part, ColumnClause)):
+            for alias in clause.args.get("aliases") or ():
+                if alias.name.lower() in taken:
+                    what = f'gives the column "{clause.name}" the alias "{alias.name}", which is a name already'
+                    self._refuse(DuplicateName, alias, what, hint="An alias is a name that no column has any more.")
+                taken.add(alias.name.lower())
 
     def _refuse_type(self, clause: ColumnClause) -> None:
         kind = clause.args["kind"]

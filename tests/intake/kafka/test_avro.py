@@ -16,7 +16,8 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fastavro import parse_schema, schemaless_writer
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro.read import SchemaResolutionError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ from headwater.intake.kafka.avro import AvroCodec
 from headwater.intake.kafka.registry import NO_ANSWER, Registry
 from headwater.intake.messages import Messages
 from headwater.intake.schema.written import Written
-from headwater.model import Kafka
+from headwater.model import Kafka, Stream
 from headwater.sql import parse_declarations
 from tests.intake.kafka.test_intake import Make
 from tests.servers.registry import RegistryServer, start_registry
@@ -64,6 +65,7 @@ PAYMENT: dict[str, Any] = {
     "at": datetime(2026, 1, 1, 12, tzinfo=UTC),
     "undeclared": 0.5,
 }
+KINDS: dict[str, pa.DataType] = {}
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def written(registry: RegistryServer, schema: str | Schema, value: dict[str, Any
 
 def decode(registry: RegistryServer, *values: bytes | None) -> Decoded:
     (topic,) = parse_declarations(f"{STREAM};", "payments.sql").declarations
-    codec = AvroCodec(Registry(Kafka(topic="payments", registry=registry.url), {}))
+    codec = AvroCodec(Registry(Kafka(topic="payments", registry=registry.url), {}), KINDS)
     records = codec.read(Messages(pa.array(values, pa.binary()), range(len(values))))
     return Decoder(topic).decode(records, source="payments[0]", where="payments[0]")  # type: ignore[arg-type]
 
@@ -180,8 +182,65 @@ KEPT: dict[str, Any] = {name: FIELDS[name] for name in ("card", "day", "tags", "
 class OneSchema:
     """A registry with one schema."""
 
+    def __init__(self, fields: dict[str, Any] = KEPT) -> None:
+        self.text = record(fields)
+
     def schema(self, number: int, language: str) -> Written | None:
-        return Written(language, record(KEPT)) if number == 1 else None
+        return Written(language, self.text) if number == 1 else None
+
+
+def read(stream: str, fields: dict[str, Any], value: dict[str, Any]) -> Decoded:
+    """A record of these fields as a stream with these columns takes it."""
+    body = BytesIO(b"\0\0\0\0\1")
+    body.seek(5)
+    schemaless_writer(body, parse_schema(json.loads(record(fields))), value)
+    (topic,) = parse_declarations(f"CREATE STREAM s ({stream})", "s.sql").declarations
+    assert isinstance(topic, Stream)
+    codec = AvroCodec(OneSchema(fields), {column.name: column.type for column in topic.columns})
+    return Decoder(topic).decode(codec.read(Messages(pa.array([body.getvalue()]), [0])))
+
+
+PRIMITIVES: dict[str, tuple[str, Any]] = {
+    "int": ("INT", 7),
+    "long": ("BIGINT", 2**40),
+    "float": ("FLOAT", 0.5),
+    "double": ("DOUBLE", 0.1),
+    "string": ("STRING", "grün"),
+    "bytes": ("BINARY", "grün".encode()),
+}
+
+
+@pytest.mark.parametrize("reader", PRIMITIVES)
+@pytest.mark.parametrize("writer", PRIMITIVES)
+def test_a_field_is_promoted_to_its_column_as_avro_promotes_it_to_a_reader(writer: str, reader: str) -> None:
+    value = PRIMITIVES[writer][1]
+    body = BytesIO()
+    schemaless_writer(body, parse_schema(json.loads(record({"v": writer}))), {"v": value})
+    body.seek(0)
+    try:
+        schemas = [parse_schema(json.loads(record({"v": kind}))) for kind in (writer, reader)]
+        expected: Any = schemaless_reader(body, *schemas)
+    except SchemaResolutionError:
+        return
+    for fields in ({"v": writer}, {"v": ["null", writer]}):
+        assert read(f"v {PRIMITIVES[reader][0]}", fields, {"v": value}).rows.to_pylist() == [expected]
+
+
+def test_bytes_that_are_no_text_are_a_dead_letter() -> None:
+    decoded = read("v STRING", {"v": "bytes"}, {"v": b"\xff"})
+    assert (decoded.rows.num_rows, decoded.dead["error"].to_pylist()) == (0, ["unreadable-event"])
+
+
+def test_a_default_stands_in_for_a_field_that_the_writer_s_schema_lacks_and_null_is_the_writer_s_word() -> None:
+    stream = "id STRING, country STRING DEFAULT 'AT', card STRING DEFAULT 'none' ALIAS (card_no)"
+    optional = ["null", "string"]
+    assert read(stream, {"id": "string"}, {"id": "a"}).rows.to_pylist() == [
+        {"id": "a", "country": "AT", "card": "none"}
+    ]
+    fields = {"id": "string", "country": optional, "card_no": optional}
+    for card in (None, "c1"):
+        found = read(stream, fields, {"id": "a", "country": None, "card_no": card}).rows.to_pylist()
+        assert found == [{"id": "a", "country": None, "card": card}]
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=5))
@@ -192,7 +251,7 @@ def test_what_is_written_is_what_is_read(records: list[dict[str, Any]]) -> None:
         schemaless_writer(body, parse_schema(json.loads(record(KEPT))), one)
         values.append(b"\0\0\0\0\1" + body.getvalue())
     (topic,) = parse_declarations(f"{STREAM};", "payments.sql").declarations
-    read = AvroCodec(OneSchema()).read(Messages(pa.array(values, pa.binary()), range(len(values))))
+    read = AvroCodec(OneSchema(), KINDS).read(Messages(pa.array(values, pa.binary()), range(len(values))))
     decoded = Decoder(topic).decode(read)  # type: ignore[arg-type]
     assert decoded.dead.num_rows == 0
     assert decoded.rows.select(list(records[0])).to_pylist() == [

@@ -1,7 +1,8 @@
 """Avro in Confluent's wire format: behind the number of the schema, the record.
 
-A record is read by the schema that it was written with. Its fields go to the columns of the same names, as values do
-that come from Python: a field that isn't declared is ignored, a column without a field is NULL.
+A record is read by the schema that it was written with. Its fields go to the columns of the same names or aliases, as
+values do that come from Python: a field that isn't declared is ignored, a column without a field is NULL or its
+default. Bytes are promoted to text and text to bytes, as UTF-8, which is Avro's way.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from headwater.errors import UnreadableEvent
@@ -26,10 +28,11 @@ _MARK = os.urandom(16)
 
 
 class AvroCodec:
-    """Reads messages with the schemas of a registry."""
+    """Reads messages with the schemas of a registry, for columns of these types."""
 
-    def __init__(self, schemas: Schemas) -> None:
+    def __init__(self, schemas: Schemas, kinds: Mapping[str, pa.DataType]) -> None:
         self._schemas = schemas
+        self._kinds = kinds
         self._compiled: dict[int, Compiled | Poison] = {}
         self._arrays: dict[int | None, AvroSchema] = {}
 
@@ -98,7 +101,7 @@ class AvroCodec:
         if schema is None:
             return unknown(number, "Avro")
         try:
-            return compile_avro(schema)
+            return compile_avro(schema, self._kinds)
         except ValueError as problem:
             return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
 

@@ -42,7 +42,7 @@ def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     if kafka.format == "avro":
         from headwater.intake.kafka.avro import AvroCodec
 
-        return AvroCodec(schemas)
+        return AvroCodec(schemas, {name: column.type for column in topic.columns for name in column.names})
     if kafka.format == "json-schema":
         from headwater.intake.kafka.json_schema import JsonSchemaCodec
 
@@ -50,4 +50,6 @@ def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     from headwater.intake.kafka.protobuf import ProtobufCodec
 
     opened = kafka.envelope is None
-    return ProtobufCodec(schemas, frozenset(column.name for column in topic.columns) if opened else None)
+    return ProtobufCodec(
+        schemas, frozenset(name for column in topic.columns for name in column.names) if opened else None
+    )

@@ -10,6 +10,7 @@ from decimal import MAX_PREC, Context, Decimal
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from fastavro import parse_schema
 from fastavro.schema import SchemaParseException
 
@@ -31,6 +32,11 @@ _INSTANTS = {
     "local-timestamp-micros": (datetime(1970, 1, 1), timedelta(microseconds=1)),
 }
 _EXACT = Context(prec=MAX_PREC)
+_NO_KINDS: Mapping[str, pa.DataType] = {}
+_PROMOTIONS: Mapping[tuple[str, pa.DataType | None], Callable[[Any], Any]] = {
+    ("bytes", pa.string()): bytes.decode,
+    ("string", pa.binary()): str.encode,
+}
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,17 @@ class Compiled:
         return record
 
 
-def compile_avro(schema: Written) -> Compiled:
-    """The schema as fastavro reads with it; ValueError says what is wrong with it or with one that it refers to."""
+def compile_avro(schema: Written, kinds: Mapping[str, pa.DataType] = _NO_KINDS) -> Compiled:
+    """The schema as fastavro reads with it; ValueError says what is wrong with it or with one that it refers to.
+
+    `kinds` are the types of the columns that fields go to, to which Avro may promote them.
+    """
     named: dict[str, Any] = {}
     try:
         for _, reference in schema.references:
             _compile(reference, named)
         text = _as_columns(json.loads(schema.text))
-        conversions, referred = _take_conversions(text), dict(named)
+        conversions, referred = _promotions(text, kinds) | _take_conversions(text), dict(named)
         return Compiled(parse_schema(text, named_schemas=named), conversions, referred)
     except (SchemaParseException, RecursionError, AttributeError, KeyError, TypeError) as problem:
         raise ValueError(str(problem) or type(problem).__name__) from problem
@@ -86,6 +95,19 @@ def _take_conversions(schema: Any) -> dict[str, Callable[[Any], Any]]:
                 found[part["name"]] = conversion
                 del others[0]["logicalType"]
                 part.pop("default", None)  # only a reader's schema needs it, and it may fit the logical type alone
+    return found
+
+
+def _promotions(schema: Any, kinds: Mapping[str, pa.DataType]) -> dict[str, Callable[[Any], Any]]:
+    """What becomes of bytes that go to a column of text, and of text that goes to one of bytes."""
+    found: dict[str, Callable[[Any], Any]] = {}
+    if isinstance(schema, dict) and schema.get("type") == "record":
+        for part in schema["fields"]:
+            kind = part["type"]
+            others = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
+            promotion = _PROMOTIONS.get((str(others[0]), kinds.get(part["name"]))) if len(others) == 1 else None
+            if promotion is not None:
+                found[part["name"]] = promotion
     return found
 
 

@@ -4,53 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from headwater.operate import Ledger, Status
+from headwater.log.read import Commit
+from headwater.operate import Ledger
+from headwater.serve.dashboard.theme import FATES, GREY, SERIES, colours
 
 Options = dict[str, Any]
 Points = Sequence[tuple[datetime, float]]
-FATES = {"used": "#2e9e6b", "filtered": "#4a7fd1", "late": "#e0a100", "duplicates": "#9b6bd3", "dead": "#d64545"}
-STATES = {"following": "#2e9e6b", "waiting": "#e0a100", "stopped": "#d64545", "starting": "#4a7fd1"}
-RESTING = "#8a94a6"
-_GRID = {"left": 56, "right": 16, "top": 40, "bottom": 28}
-_PALE = {"lineStyle": {"color": "#8a94a6", "opacity": 0.25}}
-_WORDS = {"color": RESTING}
-_TIME: Options = {"type": "time", "axisLabel": _WORDS}
+Unit = Literal["", "s", "B"]
+_WORDS = {"color": GREY, "fontSize": 11}
+_PALE = {"lineStyle": {"color": GREY, "opacity": 0.18}}
+_TIP = {"backgroundColor": "#1c2430", "borderWidth": 0, "padding": [6, 10], "confine": True,
+        "textStyle": {"color": "#fff", "fontSize": 11}}  # fmt: skip
+_UNITS = {
+    "": "(v) => v == null ? '–' : Intl.NumberFormat('en', {notation: 'compact', maximumFractionDigits: 1}).format(v)",
+    "s": "(v) => v == null ? '–' : v < 1 ? Math.round(v * 1000) + ' ms' : v < 100 ? +v.toPrecision(3) + ' s'"
+         " : Math.round(v / 60) + ' m'",
+    "B": "(v) => v == null ? '–' : v < 1e6 ? +(v / 1e3).toPrecision(3) + ' kB' : +(v / 1e6).toPrecision(3) + ' MB'",
+}  # fmt: skip
 
 
-def lines(title: str, series: Mapping[str, Points]) -> Options:
-    """Lines over time."""
-    many = {"top": 2, "right": 8, "left": 230, "type": "scroll", "textStyle": _WORDS}
-    return {
-        "title": _title(title),
-        "animation": False,
-        "tooltip": {"trigger": "axis"},
-        "legend": many if len(series) > 1 else {"show": False},
-        "grid": _GRID,
-        "xAxis": _TIME,
-        "yAxis": _numbers(),
-        "series": [
-            {"name": name, "type": "line", "showSymbol": False, "data": [[_time(at), value] for at, value in points]}
+def lines(series: Mapping[str, Points], unit: Unit = "", *, legend: bool = False) -> Options:
+    """Lines over time, each with the colour that its name has among the others."""
+    tints = colours(list(series))
+    return _chart(
+        [
+            {"name": name, "type": "line", "showSymbol": False, "data": _data(points), "color": tints[name],
+             "lineStyle": {"width": 1.6}, "emphasis": {"disabled": True}}
             for name, points in series.items()
         ],
-    }
+        unit,
+        legend,
+    )  # fmt: skip
 
 
-def bars(names: Sequence[str], column: str, values: Sequence[float]) -> Options:
-    """A bar for each name."""
+def _chart(series: list[Options], unit: Unit = "", legend: bool = False) -> Options:
     return {
         "animation": False,
-        "tooltip": {},
-        "grid": _GRID,
-        "xAxis": {"type": "category", "data": list(names), "axisLabel": _WORDS},
-        "yAxis": _numbers(column),
-        "series": [{"type": "bar", "data": list(values)}],
+        "useUTC": True,
+        "tooltip": {"trigger": "axis", ":valueFormatter": _UNITS[unit], **_TIP},
+        "legend": {"show": legend, "top": 0, "right": 0, "itemWidth": 14, "itemHeight": 8, "textStyle": _WORDS},
+        "grid": {"left": 52, "right": 12, "top": 26 if legend else 10, "bottom": 22},
+        "xAxis": {"type": "time", "axisLabel": _WORDS | {"hideOverlap": True}, "splitNumber": 4},
+        "yAxis": _numbers(unit),
+        "series": series,
     }
 
 
-def _numbers(name: str = "") -> Options:
-    return {"type": "value", "name": name, "nameTextStyle": _WORDS, "axisLabel": _WORDS, "splitLine": _PALE}
+def _numbers(unit: Unit = "") -> Options:
+    return {"type": "value", "min": 0, "splitNumber": 3, "splitLine": _PALE,
+            "axisLabel": _WORDS | {":formatter": _UNITS[unit]}}  # fmt: skip
+
+
+def windows(name: str, points: Points) -> Options:
+    """A number at each time of a view, as columns."""
+    bar = {"name": name, "type": "bar", "data": _data(points), "color": SERIES[0], "barMaxWidth": 14}
+    return _chart([bar])
+
+
+def figures(names: Sequence[str], column: str, values: Sequence[float], kind: Literal["bar", "line"]) -> Options:
+    """A bar for each name, or a line through them."""
+    return {
+        "animation": False,
+        "tooltip": {"trigger": "axis", **_TIP},
+        "grid": {"left": 60, "right": 12, "top": 14, "bottom": 26},
+        "xAxis": {"type": "category", "data": list(names), "axisLabel": _WORDS | {"hideOverlap": True}},
+        "yAxis": _numbers() | {"min": None, "scale": kind == "line"},
+        "series": [{"name": column, "type": kind, "data": list(values), "color": SERIES[0], "barMaxWidth": 48,
+                    "showSymbol": False}],
+    }  # fmt: skip
 
 
 def ledger(found: Ledger) -> Options:
@@ -58,110 +81,47 @@ def ledger(found: Ledger) -> Options:
     rest = {"remainder": abs(found.remainder)} if found.remainder else {}
     counts = {fate: getattr(found, fate) for fate in FATES} | rest
     return {
-        "title": _title(f"ledger: {found.rows_in:,} events in, remainder {found.remainder}"),
         "animation": False,
-        "tooltip": {},
-        "legend": {"bottom": 0, "textStyle": _WORDS},
-        "grid": {"left": 16, "right": 24, "top": 36, "bottom": 52},
-        "xAxis": {"type": "value", "max": "dataMax", "axisLabel": _WORDS, "splitLine": _PALE},
+        "tooltip": _TIP,
+        "legend": {"bottom": 0, "left": 0, "itemWidth": 10, "itemHeight": 10, "itemGap": 14, "textStyle": _WORDS,
+                   "selectedMode": False},
+        "grid": {"left": 0, "right": 0, "top": 6, "height": 22},
+        "xAxis": {"type": "value", "max": max(1, sum(counts.values())), "show": False},
         "yAxis": {"type": "category", "data": [""], "show": False},
         "series": [
-            {"name": f"{fate} {count:,}", "type": "bar", "stack": "all", "data": [count],
-             "itemStyle": {"color": FATES.get(fate, "#000000")}}
+            {"name": f"{fate} {count:,}", "type": "bar", "stack": "all", "data": [count], "barWidth": 22,
+             "barMinHeight": 2 if count else 0, "color": FATES.get(fate, "#000000")}
             for fate, count in counts.items()
         ],
     }  # fmt: skip
 
 
-def scatter(points: Mapping[str, Sequence[tuple[datetime, float]]], limit: Points) -> Options:
-    """Each event by when it arrived and how old it was then; what is above the line of the watermark is late."""
+def scatter(points: Mapping[str, Points], limit: Points) -> Options:
+    """Each event by when it arrived and how old it was then; what is above the line of the watermark is late.
+
+    The line is drawn as far as there are events: after a silence it begins far above them.
+    """
+    tints = colours(list(points))
     series: list[Options] = [
-        {"name": source, "type": "scatter", "symbolSize": 5, "data": [[_time(at), age] for at, age in found]}
+        {"name": source, "type": "scatter", "symbolSize": 5, "data": _data(found), "color": tints[source],
+         "itemStyle": {"opacity": 0.75}}
         for source, found in points.items()
-    ]
-    line = {"name": "watermark", "type": "line", "showSymbol": False, "step": "end", "lineStyle": {"width": 2},
-            "data": [[_time(at), age] for at, age in limit]}  # fmt: skip
-    return {
-        "title": _title("how old events are when they arrive, in seconds"),
-        "animation": False,
-        "tooltip": {},
-        "legend": {"top": 2, "right": 8, "textStyle": _WORDS},
-        "grid": _GRID,
-        "xAxis": _TIME,
-        "yAxis": _numbers(),
-        "series": [*series, line],
-    }
-
-
-def lineage(graph: Mapping[str, Any], status: Status | None) -> Options:
-    """Streams, views, stores and outlets from left to right, each with its figures and the colour of its state."""
-    told = _told(status)
-    places = _places(graph)
-    nodes = [
-        {
-            "name": node["name"], "x": places[node["name"]][0], "y": places[node["name"]][1],
-            "symbol": "rect", "symbolSize": [190, 60],
-            "itemStyle": {"color": told.get(node["name"], ("", RESTING))[1] if node["kind"] != "store" else "#5b6b86"},
-            "label": {"formatter": f"{node['name']}\n{told.get(node['name'], (node['kind'], ''))[0]}"},
-        }
-        for node in graph["nodes"]
     ]  # fmt: skip
-    return {
-        "animation": False,
-        "series": [
-            {
-                "type": "graph", "layout": "none", "roam": False, "data": nodes, "left": 100, "right": 100, "top": 30,
-                "bottom": 30, "edgeSymbol": ["none", "arrow"], "edgeSymbolSize": 8,
-                "label": {"show": True, "color": "#fff", "fontSize": 11, "lineHeight": 15},
-                "lineStyle": {"color": "#8a94a6", "width": 1.5, "curveness": 0.08},
-                "links": [{"source": edge["from"], "target": edge["to"]} for edge in graph["edges"]],
-            }
-        ],
-    }  # fmt: skip
+    line = {"name": "watermark", "type": "line", "showSymbol": False, "step": "end", "data": _data(limit),
+            "color": FATES["dead"], "lineStyle": {"width": 1.6, "type": "dashed"}}  # fmt: skip
+    ages = [age for found in points.values() for _, age in found] + sorted(age for _, age in limit)[
+        : len(limit) // 2 + 1
+    ]
+    found = _chart([*series, line], "s", legend=True)
+    height = {"max": round(1.2 * max(ages, default=1), 1)}
+    axis = found["yAxis"] | height | {"axisLabel": found["yAxis"]["axisLabel"] | {"showMaxLabel": False}}
+    return found | {"tooltip": _TIP, "yAxis": axis}
 
 
-def _told(status: Status | None) -> dict[str, tuple[str, str]]:
-    """What is said of each topic, view and outlet, and its colour."""
-    if status is None:
-        return {}
-    found = {topic.topic: (f"{topic.rows:,} events", "#2f6fb0") for topic in status.topics}
-    for view in status.views:
-        fresh = view.figures.freshness(0.5) if view.figures else None
-        said = f"{view.lag} behind" + (f", {fresh:.1f} s" if fresh is not None else "")
-        found[view.view] = (
-            said if view.state in ("following", "at rest") else view.state,
-            STATES.get(view.state, RESTING),
-        )
-    for outlet in status.outlets:
-        sent = outlet.sent
-        said = f"{sent.changes:,} sent, {outlet.lag} behind" if sent.state in ("sending", "at rest") else sent.state
-        found[sent.outlet] = (said, STATES.get("following" if sent.state == "sending" else sent.state, RESTING))
-    return found
+def commits(found: Sequence[Commit]) -> Options:
+    """Commits as they arrived, with how many rows each has."""
+    return windows("rows", [(commit.at, commit.rows) for commit in found if commit.rows])
 
 
-def _places(graph: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Where each node is: one column for each step that it is away from a stream."""
-    depths: dict[str, int] = {}
-
-    def depth(name: str) -> int:
-        if name not in depths:
-            before = [edge["from"] for edge in graph["edges"] if edge["to"] == name]
-            depths[name] = 1 + max((depth(found) for found in before), default=-1)
-        return depths[name]
-
-    columns: dict[int, list[str]] = {}
-    for node in graph["nodes"]:
-        columns.setdefault(depth(node["name"]), []).append(node["name"])
-    return {
-        name: (float(column * 320), (place - (len(names) - 1) / 2) * 70)
-        for column, names in columns.items()
-        for place, name in enumerate(names)
-    }
-
-
-def _title(text: str) -> Options:
-    return {"text": text, "left": 8, "textStyle": {"fontSize": 13, "fontWeight": "normal", "color": RESTING}}
-
-
-def _time(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
+def _data(points: Points) -> list[list[float]]:
+    return [[int(at.timestamp() * 1000), round(value, 4)] for at, value in points]

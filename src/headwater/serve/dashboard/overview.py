@@ -1,94 +1,167 @@
-"""The overview: golden figures, what feeds what, and how it has gone for the last hour."""
+"""The overview: golden figures, what feeds what, each view in a line, and how it has gone for the last hour."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from nicegui import ui
 
-from headwater.serve.dashboard import charts
-from headwater.serve.dashboard.frame import figure, page
-from headwater.serve.dashboard.history import History, rates
-from headwater.serve.service import Service
+from headwater.operate.status import Status, ViewStatus
+from headwater.serve.dashboard import charts, spelling
+from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, strip
+from headwater.serve.dashboard.history import FINELY, KEPT, History, Moment, rates, recent_rate
+from headwater.serve.dashboard.lineage import LineagePanel
+from headwater.serve.dashboard.theme import colours, health_of
+from headwater.serve.dashboard.visit import Visit
 from headwater.serve.status import lineage_of
 
+FIGURES = ("events in", "rows out", "lag", "end to end", "batch", "state", "watermark", "late", "dead", "remainder")
+CHARTS = ("events in and rows out, per second", "lag in commits", "end to end, p50", "batch time, p50",
+          "watermark behind the clock", "late and dead")  # fmt: skip
+LINES = 8
+"""How many views a chart has lines for: those that are worst."""
+_LINK = """
+<q-td :props="props"><a :href="'/dashboard/views/' + props.row.view" class="accent flex items-center no-wrap gap-2">
+  <span :class="'dot ' + props.row.health"></span><span class="cut">{{ props.row.view }}</span>
+  <span class="swatch" :style="{background: props.row.colour}"></span></a></q-td>
+"""
+_NUMBERS = ("in/s", "out/s", "lag", "p50", "p99", "batch p50", "batch p99", "state size", "watermark", "late")
 
-def overview(service: Service, history: History) -> None:
+
+def overview(visit: Visit) -> None:
     """Build the page."""
-    graph = lineage_of(service.project)
-    plan = service.project.plan()
-    views, streams = set(plan.views), set(plan.topics)
-    with page(service, "overview"):
-        with ui.row().classes("gap-3"):
-            labels = {
-                name: figure(name)
-                for name in ("events", "events/s", "behind", "fresh within", "late", "dead", "remainder")
-            }
-        with ui.card().classes("w-full").props("flat bordered"):
-            chart = ui.echart(
-                charts.lineage(graph, history.status), on_point_click=lambda found: _open(found.name, views, streams)
-            )
-            chart.classes("w-full").style(f"height: {max(260, 60 * len(graph['nodes']))}px").mark("lineage")
-        with ui.row().classes("gap-4"):
-            for name in (node["name"] for node in graph["nodes"] if node["kind"] == "view"):
-                ui.link(name, f"/dashboard/views/{name}")
-        with ui.grid(columns=2).classes("w-full gap-4"):
-            drawn = [ui.echart({}).classes("w-full h-64") for _ in range(4)]
+    history, graph = visit.history, lineage_of(visit.service.project)
+    with page(visit, "overview", "/"):
+        labels = strip(*FIGURES)
+        with panel("lineage"):
+            lineage = LineagePanel(graph, history)
+        with panel("views"):
+            views = ui.table(rows=[], row_key="view", columns=columns("view", "state", *_NUMBERS, right=_NUMBERS))
+            views.classes("w-full").props("dense flat").add_slot("body-cell-view", _LINK)
+            views.style("border: 0").mark("views")
+        with ui.row().classes("w-full items-center justify-end"):
+            span = ui.toggle({5: "5 min", 60: "1 h"}, value=5).props("dense flat size=sm no-caps toggle-color=primary")
+        with ui.grid(columns="repeat(auto-fit, minmax(360px, 1fr))").classes("w-full gap-3"):
+            drawn = [_titled(title) for title in CHARTS]
 
         def refresh() -> None:
-            status, moments = history.status, history.moments()
-            if status is None or not moments:
+            if history.status is None:
                 return
-            chart.options.clear()
-            chart.options.update(charts.lineage(graph, status))
-            chart.update()
-            for name, text in _figures(history).items():
-                labels[name].set_text(text)
-            for place, options in zip(drawn, _charts(history), strict=True):
-                place.options.clear()
-                place.options.update(options)
-                place.update()
+            for name, (value, note) in figures_of(history).items():
+                labels[name][0].set_text(value)
+                labels[name][1].set_text(note)
+            lineage.refresh()
+            tints = colours([view.view for view in history.status.views])
+            views.rows = [row_of(view, history.status.at, tints[view.view]) for view in history.status.views]
+
+        def redraw() -> None:
+            moments = history.moments(FINELY if span.value == 5 else KEPT)
+            for place, options in zip(drawn, charts_of(moments), strict=True):
+                draw(place, options)
 
         refresh()
+        redraw()
         ui.timer(1.0, refresh)
+        ui.timer(2.0, redraw)
+        span.on_value_change(redraw)
 
 
-def _open(name: str, views: set[str], streams: set[str]) -> None:
-    if name in views:
-        ui.navigate.to(f"/dashboard/views/{name}")
-    elif name in streams:
-        ui.navigate.to(f"/dashboard/streams/{name}")
+def _titled(title: str) -> ui.echart:
+    with panel(title):
+        return chart()
 
 
-def _figures(history: History) -> dict[str, str]:
+def figures_of(history: History) -> dict[str, tuple[str, str]]:
+    """The golden figures of the whole, each with what is said below it."""
     status, moments = history.status, history.moments()
     assert status is not None
-    recent = [rate for _, rate in rates(moments)[-10:]]
-    fresh = sorted(moments[-1].freshness.values())
-    ledgers = [view.ledger for view in status.views if view.ledger]
+    figures = [view.figures for view in status.views if view.figures]
+    worst = max(status.views, key=lambda view: view.lag, default=None)
+    written = sum(found.rates(status.at)[1] for found in figures)
+    late = max((view.ledger for view in status.views if view.ledger), key=lambda found: found.late, default=None)
+    remainder = sum(abs(view.ledger.remainder) for view in status.views if view.ledger)
+    dead, rows = moments[-1].dead, moments[-1].rows
     return {
-        "events": f"{moments[-1].rows:,}",
-        "events/s": f"{sum(recent) / len(recent):,.0f}" if recent else "·",
-        "behind": f"{max(moments[-1].lag.values(), default=0):,} commits",
-        "fresh within": f"{fresh[len(fresh) // 2]:.2f} s" if fresh else "·",
-        "late": f"{max(moments[-1].late.values(), default=0):,}",
-        "dead": f"{moments[-1].dead:,}",
-        "remainder": f"{sum(abs(found.remainder) for found in ledgers):,}",
+        "events in": (f"{spelling.rate(recent_rate(moments))}/s", f"{spelling.count(rows)} in all"),
+        "rows out": (f"{spelling.rate(written)}/s", f"{spelling.count(sum(found.rows for found in figures))} in all"),
+        "lag": (spelling.count(worst.lag if worst else 0), worst.view if worst and worst.lag else "commits behind"),
+        "end to end": _times([(found.freshness(0.5), found.freshness(0.99)) for found in figures]),
+        "batch": _times([(found.batch_time(0.5), found.batch_time(0.99)) for found in figures]),
+        "state": (spelling.size(sum(found.state_bytes for found in figures)), f"of {len(status.views)} views"),
+        "watermark": _watermark(status),
+        "late": (spelling.count(late.late if late else 0), _late_share(late)),
+        "dead": (spelling.count(dead), spelling.share(dead, dead + rows)),
+        "remainder": (spelling.count(remainder), "adds up" if not remainder else "look at ledgers"),
     }
 
 
-def _charts(history: History) -> list[charts.Options]:
-    moments = history.moments()
-    names = sorted(moments[-1].lag)
-    lag = {name: [(found.at, float(found.lag.get(name, 0))) for found in moments] for name in names}
-    fresh = {
-        name: [(found.at, found.freshness[name]) for found in moments if name in found.freshness] for name in names
-    }
+def _late_share(late: Any) -> str:
+    return f"{spelling.share(late.late, late.rows_in)} of {late.view}" if late and late.late else "none"
+
+
+def _times(found: list[tuple[float | None, float | None]]) -> tuple[str, str]:
+    """The middle of what half of the time suffices for, and the worst of what nearly always does."""
+    middle = sorted(half for half, _ in found if half is not None)
+    worst = [most for _, most in found if most is not None]
+    return spelling.seconds(
+        middle[len(middle) // 2] if middle else None
+    ), f"p99 {spelling.seconds(max(worst, default=None))}"
+
+
+def _watermark(status: Status) -> tuple[str, str]:
+    topic = min(
+        (found for found in status.topics if found.watermark.year > 1970), key=lambda it: it.watermark, default=None
+    )
+    if topic is None:
+        return spelling.NONE, "no events yet"
+    holds = [source.name for source in topic.sources if source.holds]
+    return f"−{spelling.ago(status.at, topic.watermark)}", f"held by {holds[0]}" if holds else topic.topic
+
+
+def row_of(view: ViewStatus, now: datetime, colour: str) -> dict[str, Any]:
+    """A view in the table, with the colour that its lines have."""
+    found, ledger = view.figures, view.ledger
+    coming, going = found.rates(now) if found else (None, None)
+    return {
+        "view": view.view, "colour": colour, "health": health_of(view.state, ledger.remainder if ledger else 0),
+        "state": view.state,
+        "in/s": spelling.rate(coming), "out/s": spelling.rate(going), "lag": f"{view.lag:,}",
+        "p50": spelling.seconds(found.freshness(0.5) if found else None),
+        "p99": spelling.seconds(found.freshness(0.99) if found else None),
+        "batch p50": spelling.seconds(found.batch_time(0.5) if found else None),
+        "batch p99": spelling.seconds(found.batch_time(0.99) if found else None),
+        "state size": spelling.size(found.state_bytes if found else None),
+        "watermark": f"−{spelling.ago(now, view.watermark)}", "late": spelling.count(ledger.late if ledger else None),
+    }  # fmt: skip
+
+
+def charts_of(moments: list[Moment]) -> list[charts.Options]:
+    """What is drawn of the history."""
+    written = [
+        (found.at, sum(view.figures.get("rows_per_second", 0.0) for view in found.views.values())) for found in moments
+    ]
     lost = {
-        "late": [(found.at, float(max(found.late.values(), default=0))) for found in moments],
+        "late": [(found.at, float(found.late)) for found in moments],
         "dead": [(found.at, float(found.dead)) for found in moments],
     }
     return [
-        charts.lines("events a second", {"events": rates(moments)}),
-        charts.lines("commits behind", lag),
-        charts.lines("seconds from arrival to store, p50", fresh),
-        charts.lines("late and dead", lost),
+        charts.lines({"events in": rates(moments), "rows out": written}, legend=True),
+        charts.lines(_by_view(moments, "lag")),
+        charts.lines(_by_view(moments, "freshness_p50"), "s"),
+        charts.lines(_by_view(moments, "batch_p50"), "s"),
+        charts.lines(_by_view(moments, "delay"), "s"),
+        charts.lines(lost, legend=True),
     ]
+
+
+def _by_view(moments: list[Moment], figure: str) -> dict[str, list[tuple[datetime, float]]]:
+    """A figure of each view; of many views, of those that have most of it now."""
+    found: dict[str, list[tuple[datetime, float]]] = {}
+    for moment in moments:
+        for name, view in moment.views.items():
+            value = float(view.lag) if figure == "lag" else view.figures.get(figure)
+            if value is not None:
+                found.setdefault(name, []).append((moment.at, value))
+    worst = sorted(found, key=lambda name: -found[name][-1][1])[:LINES]
+    return {name: found[name] for name in sorted(worst)}

@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from nicegui import ui
+from nicegui import core, ui
 
 from headwater.serve.dashboard.history import History
 from headwater.serve.dashboard.overview import overview
 from headwater.serve.dashboard.query import query_page
 from headwater.serve.dashboard.stream import stream_page
 from headwater.serve.dashboard.view import view_page
+from headwater.serve.dashboard.visit import Visit
+from headwater.serve.door import Door
 from headwater.serve.service import Service
 
-_mounted: list[tuple[Service, History]] = []
+_mounted: list[tuple[Service, History, Door]] = []
 
 
-def mount(app: FastAPI, service: Service, history: History) -> None:
+def mount(app: FastAPI, service: Service, history: History, door: Door) -> None:
     """Serve the dashboard at the root of an application, beside its API."""
-    _mounted[:] = [(service, history)]
+    _mounted[:] = [(service, history, door)]
+    core.app.user_middleware.clear()  # it was mounted before, in a server that has ended
+    core.app.middleware_stack = None
     ui.run_with(app, title=f"Headwater: {service.project.name}", favicon="🌊", show_welcome_message=False)
+
+
+def _visit() -> Visit:
+    return Visit(*_mounted[0], ui.context.client.request)
 
 
 @ui.page("/")
 def _overview() -> None:
-    overview(*_mounted[0])
+    overview(_visit())
 
 
 @ui.page("/dashboard/views/{name}")
 def _view(name: str) -> None:
-    view_page(*_mounted[0], name)
+    view_page(_visit(), name)
 
 
 @ui.page("/dashboard/streams/{name}")
 def _stream(name: str) -> None:
-    stream_page(*_mounted[0], name)
+    stream_page(_visit(), name)
 
 
 @ui.page("/dashboard/query")
 def _query() -> None:
-    query_page(_mounted[0][0])
+    query_page(_visit())

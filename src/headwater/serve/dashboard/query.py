@@ -1,63 +1,108 @@
-"""The page of queries: a statement, its rows as a table, and as a chart where there is a number to draw."""
+"""The page of queries: a statement, whose names are completed, and its rows as a table and as a chart."""
 
-# ruff: noqa: S608  # a statement to begin with; what a person makes of it is answered read-only
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
-from headwater.serve.dashboard import charts
-from headwater.serve.dashboard.frame import is_number, page, shown, table
+from headwater.plan import PlannedView
+from headwater.serve.dashboard import charts, spelling
+from headwater.serve.dashboard.completion import offer_names
+from headwater.serve.dashboard.frame import chart, draw, is_number, page, panel, shown, table
+from headwater.serve.dashboard.visit import Visit
 from headwater.serve.query import Question, asked
-from headwater.serve.service import Service
 
-DRAWN = 200
+DRAWN = 500
 
 
-def query_page(service: Service) -> None:
+def query_page(visit: Visit) -> None:
     """Build the page."""
-    plan = service.project.plan()
-    kept = [planned for planned in plan.views.values() if planned.view.materialized]
-    with page(service, "query"):
-        first = f"SELECT * FROM {kept[0].name} LIMIT 20" if kept else "SELECT 1"
-        text = ui.codemirror(first, language="SQL", theme="basicLight").classes("w-full h-40").mark("sql")
-        with ui.row().classes("gap-2 items-center"):
-            go = ui.button("run", icon="play_arrow").mark("run")
-            for planned in kept:
-                names = ", ".join(column.name for column in planned.columns)
-                chip = ui.chip(
-                    planned.name, on_click=lambda _, name=planned.name: text.set_value(f"SELECT * FROM {name} LIMIT 20")
-                )
-                chip.props("outline clickable").tooltip(names)
-        place = ui.column().classes("w-full gap-4")
+    service = visit.service
+    kept = [planned for planned in service.project.plan().views.values() if planned.view.materialized]
+    stores = sorted({store for planned in kept for store in planned.view.stores or ("main",)}) or ["main"]
+    with page(visit, "query", "/dashboard/query"):
+        with ui.grid(columns="minmax(0, 1fr) 260px").classes("w-full gap-3"):
+            with ui.column().classes("gap-2 w-full"):
+                first = f"SELECT *\nFROM {kept[0].name}\nLIMIT 20" if kept else "SELECT 1"
+                text = ui.codemirror(first, language="SQL", theme="basicLight").classes("w-full").style("height: 150px")
+                text.mark("sql")
+                with ui.row().classes("gap-3 items-center"):
+                    go = (
+                        ui.button("run", icon="play_arrow")
+                        .props("unelevated dense no-caps padding='2px 14px'")
+                        .mark("run")
+                    )
+                    store = ui.select(stores, value="main" if "main" in stores else stores[0]).props("dense borderless")
+                    store.set_visibility(len(stores) > 1)
+                    ui.label("Ctrl-Enter runs it; Ctrl-Space completes a name").classes("dim small")
+                    told = ui.label().classes("dim small figure").mark("told")
+                place = ui.column().classes("w-full gap-3")
+            _names(kept, text)
 
         async def answer() -> None:
+            began = time.monotonic()
             place.clear()
             with place:
                 try:
-                    found = await run_in_threadpool(asked, service, Question(sql=text.value or " "))
+                    visit.access()
+                    question = Question(sql=text.value or " ", store=store.value)
+                    found = await run_in_threadpool(asked, service, question)
                 except HeadwaterError as error:
-                    ui.label(str(error)).classes("whitespace-pre text-negative font-mono").mark("refusal")
+                    told.set_text("")
+                    ui.label(str(error)).classes("whitespace-pre-wrap text-negative font-mono").mark("refusal")
                     return
                 more = ", and there are more" if found["truncated"] else ""
-                ui.label(f"{len(found['rows']):,} rows{more}").classes("opacity-60")
-                rows = shown(found["rows"])
-                table(rows, [column["name"] for column in found["columns"]])
-                _chart(rows)
+                told.set_text(f"{len(found['rows']):,} rows{more} in {spelling.seconds(time.monotonic() - began)}")
+                names = [column["name"] for column in found["columns"]]
+                _chart(shown(found["rows"]), names)
+                table(found["rows"], names).mark("answer")
 
         go.on_click(answer)
+        text.map_key("Mod-Enter", answer)
+        offer_names(text, {planned.name: [(c.name, str(c.type)) for c in planned.columns] for planned in kept})
 
 
-def _chart(rows: list[dict[str, Any]]) -> None:
-    """Bars of the first number by the first column that isn't one."""
-    if not rows:
+def _names(kept: list[PlannedView], text: ui.codemirror) -> None:
+    """The views and their columns; a click asks for one, or adds a name."""
+    with ui.column().classes("panel").style("max-height: 420px; overflow: auto; flex-wrap: nowrap"):
+        ui.label("views and columns").classes("panel-title")
+        for planned in kept:
+            with ui.expansion(planned.name).props("dense dense-toggle").classes("w-full"):
+                ask = f"SELECT *\nFROM {planned.name}\nLIMIT 20"
+                ui.link("select its rows").classes("accent small cursor-pointer").on(
+                    "click", lambda _, ask=ask: text.set_value(ask)
+                )
+                for column in planned.columns:
+                    with ui.row().classes("w-full justify-between no-wrap gap-2"):
+                        ui.label(column.name).classes("cut small cursor-pointer").on(
+                            "click", lambda _, name=column.name: text.set_value(f"{text.value} {name}")
+                        )
+                        ui.label(str(column.type)).classes("cut small dim")
+
+
+def _chart(rows: list[dict[str, Any]], names: list[str]) -> None:
+    """A number by another column, each of which can be chosen, as bars or a line."""
+    numbers = [name for name in names if any(is_number(row[name]) for row in rows[:20])]
+    if not numbers or len(names) < 2:
         return
-    numbers = [name for name, value in rows[0].items() if is_number(value)]
-    words = [name for name in rows[0] if name not in numbers]
-    if numbers and words:
-        names = [str(row[words[0]]) for row in rows[:DRAWN]]
-        drawn = charts.bars(names, numbers[0], [row[numbers[0]] for row in rows[:DRAWN]])
-        ui.echart(drawn).classes("w-full h-72")
+    others = [name for name in names if name not in numbers] + numbers
+    with panel("chart") as head:
+        with head, ui.row().classes("gap-2 no-wrap items-center"):
+            kind = ui.select(["bar", "line"], value="bar").props("dense borderless options-dense")
+            number = ui.select(numbers, value=numbers[0]).props("dense borderless options-dense")
+            ui.label("by").classes("dim small")
+            by = ui.select(others, value=others[0]).props("dense borderless options-dense")
+        drawn = chart(200)
+
+    def redraw() -> None:
+        some = rows[:DRAWN]
+        values = [row[number.value] for row in some]
+        draw(drawn, charts.figures([str(row[by.value]) for row in some], number.value, values, kind.value))
+
+    redraw()
+    for choice in (kind, number, by):
+        choice.on_value_change(redraw)

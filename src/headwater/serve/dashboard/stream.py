@@ -2,102 +2,179 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
+from headwater.operate.status import TopicStatus
 from headwater.project import Project
-from headwater.serve.dashboard import charts
-from headwater.serve.dashboard.frame import figure, page, shown
-from headwater.serve.dashboard.history import History
-from headwater.serve.service import Service
+from headwater.serve.dashboard import charts, spelling
+from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, shown, strip
+from headwater.serve.dashboard.history import History, recent_rate
+from headwater.serve.dashboard.visit import Visit
 
-COMMITS, POINTS, LETTERS = 60, 1500, 50
+COMMITS, POINTS, LETTERS, LISTED = 60, 1500, 100, 4
+FIGURES = ("events in", "events", "commits", "watermark", "held by", "sources", "dead")
+_WIDTHS = ("80px", "150px", "90px", "420px", "auto")
+_STATE = """<q-td :props="props"><span class="flex items-center no-wrap gap-2"><span :class="'dot ' + props.row.health">
+</span>{{ props.value }}</span></q-td>"""
 
 
-def stream_page(service: Service, history: History, name: str) -> None:
+def stream_page(visit: Visit, name: str) -> None:
     """Build the page."""
-    project = service.project
-    with page(service, f"stream {name}"):
+    project, history = visit.service.project, visit.history
+    with page(visit, name, f"/dashboard/streams/{name}"):
         topic = project.topic(name)
-        with ui.row().classes("gap-3"):
-            labels = {found: figure(found) for found in ("events", "commits", "dead", "watermark")}
-        drawn = ui.echart({}).classes("w-full h-80").mark("scatter")
-        with ui.grid(columns=2).classes("w-full gap-4"):
-            sources = ui.table(
-                title="sources",
-                rows=[],
-                row_key="source",
-                columns=_columns("source", "newest event", "last heard of", "holds the watermark"),
-            )
-            commits = ui.table(
-                title="commits",
-                rows=[],
-                row_key="commit",
-                columns=_columns("commit", "kind", "rows", "watermark", "sources"),
-            )
-        letters = ui.table(title="dead letters", rows=[], columns=_columns("error", "reason", "source", "event"))
-        letters.classes("w-full").mark("letters")
-
-        async def redrive() -> None:
-            try:
-                done = await run_in_threadpool(project.redrive, topic.name)
-            except HeadwaterError as error:
-                ui.notify(error.summary, type="negative")
-                return
-            ui.notify(f"{done.rows:,} came back, {done.dead:,} are still dead")
-
-        ui.button("redrive dead letters", icon="replay", on_click=redrive).props("outline")
+        with ui.row().classes("items-center gap-2"):
+            ui.label(topic.name).classes("text-lg font-medium")
+            ui.label(topic.comment or "").classes("dim")
+        labels = strip(*FIGURES)
+        with panel("how old events are when they arrive; what is above the watermark is late where nothing waits"):
+            drawn = chart(230).mark("scatter")
+        with ui.grid(columns="minmax(0, 1fr) minmax(0, 1fr)").classes("w-full gap-3"):
+            sources = _sources_panel()
+            arriving, commits = _commits_panel()
+        letters = _LettersPanel(visit, topic.name)
 
         async def refresh() -> None:
-            status = (
-                next((found for found in history.status.topics if found.topic == topic.name), None)
-                if history.status
-                else None
-            )
-            if status is None:
+            status = history.topic(topic.name)
+            if status is None or history.status is None:
                 return
-            labels["events"].set_text(f"{status.rows:,}")
-            labels["commits"].set_text(f"{status.head:,}")
-            labels["dead"].set_text(f"{status.dead:,}")
-            labels["watermark"].set_text(f"{status.watermark:%H:%M:%S}")
-            sources.rows = [
-                {"source": found.name, "newest event": f"{found.newest_at:%H:%M:%S.%f}"[:-3],
-                 "last heard of": f"{found.heard_at:%H:%M:%S}", "holds the watermark": "yes" if found.holds else ""}
-                for found in status.sources
-            ]  # fmt: skip
+            for found, (value, note) in figures_of(status, history).items():
+                labels[found][0].set_text(value)
+                labels[found][1].set_text(note)
+            sources.rows = sources_of(history, topic.name)
             try:
-                commits.rows, letters.rows = await run_in_threadpool(_tables, project, topic.name)
+                newest = await run_in_threadpool(project.log, topic.name, COMMITS)
                 points = await run_in_threadpool(_points, project, topic.name, topic.time)
-            except HeadwaterError:
+                await letters.refresh(status.dead)
+            except HeadwaterError:  # the storage is away: what is shown stays until it is back
                 return
+            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
+            draw(arriving, charts.commits(newest))
             if points is not None:
-                drawn.options.clear()
-                drawn.options.update(charts.scatter(*points))
-                drawn.update()
+                draw(drawn, charts.scatter(*points))
 
         ui.timer(1.5, refresh)
 
 
-def _columns(*names: str) -> list[dict[str, Any]]:
-    return [{"name": name, "label": name, "field": name, "align": "left"} for name in names]
+def _sources_panel() -> ui.table:
+    with panel("sources"):
+        names = ("source", "newest event", "behind", "last heard of")
+        found = ui.table(rows=[], row_key="source", columns=columns("source", "state", *names[1:], right=names[1:]))
+        found.add_slot("body-cell-source", _STATE)
+        return found.classes("w-full").props("dense flat").style("border: 0").mark("sources")
 
 
-def _tables(project: Project, topic: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    commits = [
-        {"commit": found.number, "kind": found.kind, "rows": found.rows, "watermark": f"{found.watermark:%H:%M:%S}",
-         "sources": ", ".join(found.sources)}
-        for found in reversed(project.log(topic, 8))
-    ]  # fmt: skip
-    dead = project.dead(topic)
-    letters = dead.slice(max(0, dead.num_rows - LETTERS)).to_pylist()
-    return commits, shown(
+def _commits_panel() -> tuple[ui.echart, ui.table]:
+    numbers = ("commit", "rows", "watermark")
+    with panel("commits, with how many rows each has"):
+        drawn = chart(110)
+        found = ui.table(
+            rows=[], row_key="commit", columns=columns("commit", "kind", "rows", "watermark", "sources", right=numbers)
+        )
+        return drawn, found.classes("w-full").props("dense flat").style("border: 0").mark("commits")  # fmt: skip
+
+
+def figures_of(status: TopicStatus, history: History) -> dict[str, tuple[str, str]]:
+    """The figures of a stream, each with what is said below it."""
+    assert history.status is not None
+    now, known = history.status.at, history.sources(status.topic)
+    holds = [source.name for source in status.sources if source.holds]
+    idle = sum(is_idle for _, is_idle in known)
+    coming = recent_rate(history.moments(), status.topic)
+    return {
+        "events in": (f"{spelling.rate(coming)}/s", "last ten seconds"),
+        "events": (spelling.count(status.rows), "in the log"),
+        "commits": (spelling.count(status.head), "the newest"),
+        "watermark": (f"−{spelling.ago(now, status.watermark)}", spelling.clock(status.watermark)),
+        "held by": (holds[0] if holds else spelling.NONE, "the oldest source"),
+        "sources": (spelling.count(len(known)), f"{idle} idle"),
+        "dead": (spelling.count(status.dead), spelling.share(status.dead, status.dead + status.rows)),
+    }
+
+
+def sources_of(history: History, topic: str) -> list[dict[str, Any]]:
+    """The sources of a stream: where each is, and which holds the watermark back."""
+    assert history.status is not None
+    now, found = history.status.at, []
+    for source, idle in history.sources(topic):
+        state = "idle" if idle else "holds the watermark" if source.holds else "in time"
+        found.append(
+            {"source": source.name, "state": state, "newest event": f"{source.newest_at:%H:%M:%S.%f}"[:-3],
+             "behind": spelling.ago(now, source.newest_at),
+             "last heard of": f"{spelling.ago(now, source.heard_at)} ago",
+             "health": "rest" if idle else "warn" if source.holds else "good"}
+        )  # fmt: skip
+    return found
+
+
+def _commit(found: Any) -> dict[str, Any]:
+    return {"commit": found.number, "kind": found.kind, "rows": found.rows,
+            "watermark": spelling.clock(found.watermark), "sources": ", ".join(found.sources)}  # fmt: skip
+
+
+class _LettersPanel:
+    """The dead letters of a stream: how many of each class, the newest, and a button that decodes them again."""
+
+    def __init__(self, visit: Visit, topic: str) -> None:
+        self._visit, self._topic = visit, topic
+        self._seen: int | None = None
+        with panel("dead letters") as head:
+            with head, ui.row().classes("gap-2 items-center no-wrap"):
+                self._kinds = ui.row().classes("gap-1")
+                self._button = ui.button("redrive", icon="replay", on_click=self._redrive)
+                self._button.props("outline dense no-caps size=sm").mark("redrive")
+                if not visit.may("operate"):
+                    self._button.disable()
+                    self._button.tooltip("This needs a token with the role operate.")
+            self._none = ui.label("Every event could be read.").classes("dim py-2")
+            named = columns("seen", "error", "source", "reason", "event")
+            for found, width in zip(named, _WIDTHS, strict=True):
+                found |= {"style": f"width: {width}", "headerStyle": f"width: {width}"}
+            self._table = ui.table(rows=[], columns=named, pagination=10).classes("w-full fixed-layout")
+            self._table.props("dense flat").style("border: 0").mark("letters")
+            self._table.add_slot("body-cell", '<q-td :props="props" :title="props.value">{{ props.value }}</q-td>')
+
+    async def refresh(self, dead: int) -> None:
+        """Show the letters, if there are others than before."""
+        self._none.set_visibility(not dead)
+        self._table.set_visibility(bool(dead))
+        if dead == self._seen:
+            return
+        found = await run_in_threadpool(self._visit.service.project.dead, self._topic)
+        self._seen = dead
+        self._kinds.clear()
+        with self._kinds:
+            for kind, number in Counter(found["error"].to_pylist()).most_common(5):
+                ui.label(f"{kind} {number:,}").classes("pill")
+        self._table.rows = letters_of(found.slice(max(0, found.num_rows - LETTERS)).to_pylist())
+
+    async def _redrive(self) -> None:
+        if not self._visit.may("operate"):
+            ui.notify("This needs a token with the role operate.", type="negative")
+            return
+        try:
+            with self._visit.service.appends.taken():
+                done = await run_in_threadpool(self._visit.service.project.redrive, self._topic)
+        except HeadwaterError as error:
+            ui.notify(error.summary, type="negative")
+            return
+        self._seen = None
+        ui.notify(f"{done.rows:,} came back, {done.dead:,} are still dead")
+
+
+def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Dead letters as the table shows them, newest first."""
+    return shown(
         [
-            {"error": found["error"], "reason": found["reason"], "source": found["source"],
-             "event": (found["bytes"] or b"").decode("utf-8", "replace")[:200]}
-            for found in reversed(letters)
+            {"seen": spelling.clock(found["_arrived_at"]), "error": found["error"], "reason": found["reason"],
+             "source": found["source"], "event": (found["bytes"] or b"").decode("utf-8", "replace")[:200]}
+            for found in reversed(rows)
         ]
     )  # fmt: skip
 
@@ -106,10 +183,10 @@ def _points(project: Project, topic: str, time: str | None) -> Any:
     """How old the newest events were when they arrived, by source; and how old one had to be to be late."""
     if time is None:
         return None
-    columns = [time, "_source", "_arrived_at", "_watermark"]
-    rows = project.read(topic, since=max(0, project.head(topic) - COMMITS), columns=columns)
+    names = [time, "_source", "_arrived_at", "_watermark"]
+    rows = project.read(topic, since=max(0, project.head(topic) - COMMITS), columns=names)
     rows = rows.slice(max(0, rows.num_rows - POINTS)).to_pylist()
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[tuple[datetime, float]]] = {}
     for row in rows:
         age = (row["_arrived_at"] - row[time]).total_seconds()
         found.setdefault(row["_source"], []).append((row["_arrived_at"], age))
@@ -118,4 +195,4 @@ def _points(project: Project, topic: str, time: str | None) -> Any:
         for row in rows[:: max(1, len(rows) // 200)]
         if row["_watermark"].year > 1970
     ]
-    return found, limit
+    return dict(sorted(found.items())), limit

@@ -1,0 +1,92 @@
+"""Promotions: changed declarations take effect in a project that runs, when that is asked for and not before.
+
+Views may be added, changed and removed, and topics added. A view that is another one now is built as its next version
+beside the one that is served, which it replaces when it has caught up; whoever isn't concerned goes on undisturbed.
+What a run has opened for good (the log of a topic, an intake, an outlet) is not changed under it: that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from headwater.errors import PromotionRefused
+from headwater.plan import Plan, PlannedView
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What changed declarations mean for the materialized views of a project, and the topics that are new."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same with stable field names."""
+        return {name: list(found) for name, found in asdict(self).items()}
+
+    @classmethod
+    def read(cls, record: dict[str, Any]) -> Promotion:
+        """The promotion that was written down."""
+        return cls(**{name: tuple(found) for name, found in record.items()})
+
+
+def compare(before: Plan, after: Plan) -> Promotion:
+    """What another plan means for a project that runs; `PromotionRefused` if it can't be taken over by it."""
+    old, new = _materialized(before), _materialized(after)
+    changed = tuple(name for name in old if name in new and not _is_same(before, after, name))
+    _refuse(before, after, changed)
+    return Promotion(
+        tuple(name for name in new if name not in old),
+        changed,
+        tuple(name for name in old if name not in new),
+        tuple(name for name in old if name in new and name not in changed),
+        tuple(name for name in after.topics if name not in before.topics),
+    )
+
+
+def _materialized(plan: Plan) -> dict[str, PlannedView]:
+    return {planned.name: planned for planned in plan.views.values() if planned.view.materialized}
+
+
+def _is_same(before: Plan, after: Plan, name: str) -> bool:
+    """Whether a run of a view may go on: it computes the same, for the same store, and for others or not as before."""
+    old, new = before.views[name], after.views[name]
+    if old.fingerprint != new.fingerprint or is_read(before, name) != is_read(after, name):
+        return False
+    return replace(new.view, query=old.view.query, comment=old.view.comment) == old.view  # what it says is all the same
+
+
+def is_read(plan: Plan, name: str) -> bool:
+    """Whether another view reads the derived topic of a view."""
+    scans = (scan for found in plan.views.values() if found.view.materialized for scan in found.scans)
+    return any(scan.kind == "view" and scan.relation == name for scan in scans)
+
+
+def _refuse(before: Plan, after: Plan, changed: Iterable[str]) -> None:
+    for name, topic in before.topics.items():
+        if name not in after.topics:
+            raise _refusal(f'"{name}" is no longer declared')
+        if after.topics[name] != topic:
+            raise _refusal(f'"{name}" is declared in another way')
+    for name, topic in after.topics.items():
+        if name not in before.topics and topic.intake is not None:
+            raise _refusal(f'"{name}" is new and has an intake')
+    for name in {*before.outlets, *after.outlets}:
+        old, new = before.outlets.get(name), after.outlets.get(name)
+        if old is None or new is None or old.outlet != new.outlet:
+            raise _refusal(f'outlet "{name}" was added, changed or removed')
+        if old.view.name in changed:
+            raise _refusal(f'outlet "{name}" sends the changes of view "{old.view.name}", which has changed')
+
+
+def _refusal(why: str) -> PromotionRefused:
+    return PromotionRefused(
+        "a project that runs can't take these declarations over",
+        detail=f"{why[0].upper()}{why[1:]}. Nothing was changed: the run goes on with the declarations that it has.",
+        hint="Stop `headwater run` and start it again: it begins with the declarations that it finds.",
+    )

@@ -1,0 +1,88 @@
+"""Routes of administration, for the role `operate`: what a running project is to do with its views and intakes.
+
+A wish is kept below the project and obeyed by the run that works on a view, in whichever process: these routes answer
+when it is written down, not when it is done. `GET /status` tells how far that is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Depends, Response
+
+from headwater.serve.access import Access, asks
+from headwater.serve.encode import answer
+from headwater.serve.service import Service
+
+ACCEPTED = 202
+
+
+def routes(service: Service) -> APIRouter:
+    """The routes of administration."""
+    router = APIRouter(tags=["administration"])
+    project = service.project
+
+    @router.post("/views/{name}/pause", status_code=ACCEPTED)
+    def pause_view(
+        name: str,
+        reason: str | None = None,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Let a view rest until it is resumed, over restarts too; a batch that is being written is finished."""
+        access.check_view(name)
+        view = project.plan().view(name).name
+        return answer(_paused("view", view, asdict(project.pause(view, reason=reason))), ACCEPTED)
+
+    @router.post("/views/{name}/resume", status_code=ACCEPTED)
+    def resume_view(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+        """Let a view go on from where it was; one that has stopped begins again."""
+        access.check_view(name)
+        view = project.plan().view(name).name
+        project.resume(view)
+        return answer(_paused("view", view, None), ACCEPTED)
+
+    @router.post("/views/{name}/replay", status_code=ACCEPTED)
+    def replay_view(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+        """Build a view anew from the start of the log; what it has is served until the new version is there."""
+        access.check_view(name)
+        view = project.plan().view(name).name
+        project.ask_replay(view)
+        return answer({"view": view, "replay": "asked"}, ACCEPTED)
+
+    @router.post("/streams/{name}/pause", status_code=ACCEPTED)
+    def pause_intake(
+        name: str,
+        reason: str | None = None,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Let the intake of a stream or table rest until it is resumed, over restarts too."""
+        access.check_stream(name)
+        topic = project.topic(name).name
+        return answer(_paused("topic", topic, asdict(project.pause(topic, reason=reason))), ACCEPTED)
+
+    @router.post("/streams/{name}/resume", status_code=ACCEPTED)
+    def resume_intake(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+        """Let an intake go on from where it was."""
+        access.check_stream(name)
+        topic = project.topic(name).name
+        project.resume(topic)
+        return answer(_paused("topic", topic, None), ACCEPTED)
+
+    @router.post("/promote")
+    def promote(
+        dry_run: bool = False,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Let the declarations that are in the project's folder now take effect, or (`dry_run`) tell what would change.
+
+        Views that have changed are built as their next versions beside what is served; the others go on undisturbed.
+        """
+        access.check_whole()
+        return answer(project.promote(only_tell=dry_run).as_dict())
+
+    return router
+
+
+def _paused(kind: str, name: str, paused: dict[str, Any] | None) -> dict[str, Any]:
+    return {kind: name, "paused": paused}

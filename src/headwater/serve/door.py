@@ -1,0 +1,166 @@
+"""The door of the dashboard: on a loopback address it is open; elsewhere one logs in with a token.
+
+Who has logged in has a *session*: a random number in a cookie, which no script can read and which is sent to this
+server alone. Here it stands for the token's hash, in memory. A session ends after twelve hours, when the token is
+revoked, by logging out, or with the server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import escape
+from pathlib import Path
+from string import Template
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Request, Response
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headwater.errors import HeadwaterError, RoleRefused, TokenRefused
+from headwater.serve.access import Access, Tokens
+
+COOKIE = "headwater_session"
+LOGIN = "/dashboard/login"
+LONGEST = timedelta(hours=12)
+SESSIONS = 1000
+"""How many sessions there are at most; the oldest ones end."""
+_HTML = Template((Path(__file__).parent / "login.html").read_text("utf-8"))
+_GUARDED = ("/dashboard", "/_nicegui_ws")
+
+
+@dataclass(frozen=True)
+class Session:
+    """Who has logged in: the hash of the token, and since when."""
+
+    token: str
+    made_at: datetime
+
+
+class Door:
+    """Lets in who has logged in; everyone, where no tokens are needed."""
+
+    def __init__(self, tokens: Tokens | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._tokens = tokens
+        self._now = now
+        self._guard = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody needs to log in."""
+        return self._tokens is None
+
+    def log_in(self, secret: str) -> str:
+        """A new session for a token; `TokenRefused` or `RoleRefused` if it doesn't open the dashboard."""
+        assert self._tokens is not None
+        self._tokens.access(secret).check_whole()
+        session = secrets.token_urlsafe(32)
+        with self._guard:
+            while len(self._sessions) >= SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[_hash(session)] = Session(_hash(secret), self._now())
+        return session
+
+    def log_out(self, connection: HTTPConnection) -> None:
+        """End the session of a request."""
+        with self._guard:
+            self._sessions.pop(_hash(connection.cookies.get(COOKIE, "")), None)
+
+    def access(self, connection: HTTPConnection) -> Access:
+        """What the session of a request allows; `TokenRefused` if there is none, or it has ended."""
+        if self._tokens is None:
+            return Access()
+        with self._guard:
+            found = self._sessions.get(_hash(connection.cookies.get(COOKIE, "")))
+        if found is None or self._now() - found.made_at > LONGEST:
+            raise TokenRefused("nobody has logged in", hint=f"Log in at {LOGIN}.")
+        return self._tokens.of(found.token)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Guard:
+    """Refuses pages and sockets of the dashboard to who has not logged in, and sockets that another page opens."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app = app
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or send it to the login."""
+        if scope["type"] not in ("http", "websocket") or not _is_guarded(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._door.access(HTTPConnection(scope))
+            if not is_own(Headers(scope=scope)):
+                raise RoleRefused("pages of other origins are not served")
+        except HeadwaterError:
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            elif scope["path"].startswith("/_nicegui_ws"):
+                await Response(status_code=401)(scope, receive, send)
+            else:
+                await RedirectResponse(LOGIN, 303)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _is_guarded(path: str) -> bool:
+    return path == "/" or (path.startswith(_GUARDED) and path != LOGIN)
+
+
+def is_own(headers: Headers) -> bool:
+    """Whether a request comes from a page of the host that it is sent to, or from no page at all."""
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+def routes(door: Door, project: str) -> APIRouter:
+    """Logging in and out."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get(LOGIN)
+    def show() -> HTMLResponse:
+        return _page(project)
+
+    @router.post(LOGIN)
+    def log_in(request: Request, token: str = Form(default="", max_length=200)) -> Response:
+        if not is_own(request.headers):
+            return _page(project, "pages of other origins can't log in", 403)
+        try:
+            session = door.log_in(token.strip())
+        except TokenRefused:
+            return _page(project, "The token is not known. It may have been revoked.", 401)
+        except RoleRefused:
+            return _page(project, "The token is for some streams or views. The dashboard shows all of them.", 403)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(
+            COOKIE, session, max_age=int(LONGEST.total_seconds()), httponly=True, samesite="strict",
+            secure=request.url.scheme == "https",
+        )  # fmt: skip
+        return answer
+
+    @router.post("/dashboard/logout")
+    def log_out(request: Request) -> Response:
+        door.log_out(request)
+        answer = RedirectResponse(LOGIN, 303)
+        answer.delete_cookie(COOKIE)
+        return answer
+
+    return router
+
+
+def _page(project: str, refusal: str = "", status: int = 200) -> HTMLResponse:
+    told = f'<p role="alert">{escape(refusal)}</p>' if refusal else ""
+    return HTMLResponse(_HTML.substitute(project=escape(project), told=told, login=LOGIN), status)

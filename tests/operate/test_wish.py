@@ -1,0 +1,178 @@
+"""What an operator wishes: pauses that last, replays, views that begin again. Runs are played without Spark."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headwater as hw
+from headwater.errors import ArgumentRefused, UnknownView, ViewFailed
+from headwater.operate import CaughtUp, Reading
+from headwater.operate.halt import Halt
+from headwater.operate.intake import taking_in
+from headwater.operate.keep import Keeper
+from headwater.operate.wish import Wishes
+
+SQL = """
+CREATE STREAM sales (shop STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
+CREATE STREAM orders (shop STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at)
+  WITH (connector = 'kafka', topic = 'orders');
+CREATE MATERIALIZED VIEW plain AS SELECT shop FROM sales;
+CREATE VIEW named AS SELECT shop FROM sales;
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "headwater.toml").write_text('name = "shop"')
+    (tmp_path / "shop.sql").write_text(SQL)
+    return tmp_path
+
+
+def until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_pause_outlives_the_process_that_asked_for_it(folder: Path) -> None:
+    with hw.open(folder) as project:
+        first = project.pause("PLAIN", reason="the store moves")
+        again = project.pause("plain", reason="it still does")
+        assert (again.since, again.reason) == (first.since, "it still does")
+    with hw.open(folder) as project:
+        (view,) = project.status().views
+        assert (view.state, view.paused) == ("paused", again)
+        assert project.status().as_dict()["views"][0]["paused"]["reason"] == "it still does"
+        (left,) = project.catch_up()
+        assert (left.paused, left.error) == (again, None), "nothing brings it up to date"
+        project.resume("plain")
+        assert project.status().views[0].state == "empty"
+
+
+def test_an_intake_is_paused_by_the_name_of_its_stream(folder: Path) -> None:
+    with hw.open(folder) as project:
+        paused = project.pause("orders")
+        assert [topic.paused for topic in project.status().topics] == [None, paused]
+        assert project.take_in("orders") == []
+        project.resume("orders")
+        assert project.status().topics[1].paused is None
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"), [("sales", ArgumentRefused), ("named", ArgumentRefused), ("x", UnknownView)]
+)
+def test_what_does_not_run_cannot_be_paused(folder: Path, name: str, refusal: type[Exception]) -> None:
+    with hw.open(folder) as project, pytest.raises(refusal):
+        project.pause(name)
+
+
+class Play:
+    """Views that are kept up by a keeper; what each run is to do is said by the test."""
+
+    def __init__(self, folder: Path, *, stays: bool) -> None:
+        self.wishes, self.halt = Wishes(folder), Halt()
+        self.begun: list[str] = []
+        self.told: list[Reading] = []
+        self.ended: list[CaughtUp] = []
+        self.fails = threading.Event()
+        self.keeper = Keeper(self.run, self.wishes, self.told.append, self.ended.append, self.halt, stays)
+        self.done: list[CaughtUp] = []
+
+    def run(self, name: str, halt: Halt) -> CaughtUp:
+        self.begun.append(name)
+        if self.wishes.is_replay_asked(name):
+            self.wishes.replay_is_begun(name)
+        with self.wishes.obeyed("view", name, halt):
+            while not halt.is_wanted:
+                if self.fails.is_set():
+                    return CaughtUp(name, 1, error=ViewFailed("it failed"))
+                halt.wait(timedelta(milliseconds=5))
+        return CaughtUp(name, 1)
+
+    @contextmanager
+    def played(self) -> Iterator[None]:
+        self.keeper.begin(["a"])
+        waiting = threading.Thread(target=lambda: self.done.extend(self.keeper.wait()))
+        waiting.start()
+        try:
+            yield
+        finally:
+            self.halt.now()
+            waiting.join(10)
+            assert not waiting.is_alive()
+
+
+def test_a_view_rests_while_it_is_paused_and_goes_on_when_it_is_resumed(tmp_path: Path) -> None:
+    play = Play(tmp_path, stays=False)
+    with play.played():
+        until(lambda: play.begun == ["a"])
+        play.wishes.pause("view", "a")
+        until(lambda: [reading.paused for reading in play.told] == [True])
+        assert play.ended == [], "a pause is no end, and no failure"
+        play.wishes.resume("view", "a")
+        until(lambda: play.begun == ["a", "a"])
+        play.wishes.ask_replay("a")
+        until(lambda: play.begun == ["a", "a", "a"])
+        assert not play.wishes.is_replay_asked("a")
+    assert [(found.view, found.error) for found in play.done] == [("a", None)]
+    assert play.ended == play.done
+
+
+def test_a_view_that_has_stopped_begins_again_when_it_is_resumed_or_replayed(tmp_path: Path) -> None:
+    play = Play(tmp_path, stays=True)
+    with play.played():
+        for number, wish in enumerate((play.wishes.ask_replay, lambda name: play.wishes.resume("view", name)), 1):
+            play.fails.set()
+            until(lambda number=number: len(play.ended) == number)
+            play.fails.clear()
+            time.sleep(0.3)
+            assert len(play.begun) == number, "not by itself"
+            wish("a")
+            until(lambda number=number: len(play.begun) == number + 1)
+    assert [found.error is None for found in play.ended] == [False, False, True]
+
+
+def test_without_staying_the_end_of_every_view_is_the_end(tmp_path: Path) -> None:
+    play = Play(tmp_path, stays=False)
+    play.fails.set()
+    play.keeper.begin(["a"])
+    (done,) = play.keeper.wait()
+    assert isinstance(done.error, ViewFailed)
+
+
+class Intake:
+    """An intake that takes in until it is told to end."""
+
+    def __init__(self, topic: str) -> None:
+        self.log = type("Log", (), {"topic": type("Topic", (), {"name": topic})})
+        self.is_taking, self.runs = False, 0
+
+    def run(self, halt: Halt) -> None:
+        self.is_taking, self.runs = True, self.runs + 1
+        while not halt.is_wanted:
+            halt.wait(timedelta(seconds=10))
+        self.is_taking = False
+
+
+def test_an_intake_rests_while_it_is_paused(tmp_path: Path) -> None:
+    wishes, intake, failed = Wishes(tmp_path), Intake("orders"), list[object]()
+    wishes.pause("intake", "orders")
+    with taking_in([intake], wishes, lambda *found: failed.append(found)) as goes_on:  # type: ignore[list-item]
+        time.sleep(0.3)
+        assert (intake.runs, goes_on()) == (0, True)
+        wishes.resume("intake", "orders")
+        until(lambda: intake.is_taking)
+        wishes.pause("intake", "orders")
+        until(lambda: not intake.is_taking)
+        wishes.resume("intake", "orders")
+        until(lambda: intake.is_taking)
+    assert (intake.runs, failed) == (2, [])
