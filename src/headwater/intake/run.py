@@ -116,7 +116,7 @@ class _Session:
         self._places = places
         self._log = intake.log
         self._looked_at = time.monotonic()
-        self._rows = self._letters = 0
+        self._rows, self._letters = places.history
 
     @property
     def taken(self) -> Taken:

@@ -79,6 +79,11 @@ class Kafka(Intake):
     they were read: `stop`, or `skip` and record them. Copies of dead letters go to `dead_topic`, another topic of the
     same cluster. `message_value`, `message_key`, `message_time` and `message_headers` name columns that take the value
     of a message as it is, and what Kafka keeps beside it.
+
+    `archive` is where events of the topic are that Kafka no longer has: a path or a URL, with files or a Delta table.
+    It is loaded as history before the first message is read. `archive_offset` are its columns that have the partition
+    and the offset of each row, and reading goes on behind the last one of each partition; without them it goes on at
+    `start`, which is then an instant.
     """
 
     topic: str
@@ -96,6 +101,9 @@ class Kafka(Intake):
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
+    archive: str | None = None
+    archive_format: Literal["json", "csv", "tsv", "parquet", "arrow", "avro", "delta"] | None = None
+    archive_offset: tuple[str, ...] = ()
 
     @property
     def connector(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -88,6 +89,7 @@ def _kafka(reading: TopicReading, given: Mapping[str, Option], found: dict[str, 
         if word in found:
             found[word] = _message_column(reading, given[word].expression, word, found[word])
     _refuse_format(reading, found, given)
+    _refuse_archive(reading, found, given)
     return model.Kafka(**{"topic": "", **found})
 
 
@@ -118,6 +120,26 @@ def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mappi
     for word in ("fields", "delimiter"):
         if word in found and form != "csv":
             reading.refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
+
+
+def _refuse_archive(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
+    """Refuse an archive behind which it isn't clear where to go on."""
+    if "archive" not in given:
+        for word in ("archive_format", "archive_offset"):
+            if word in given:
+                reading.refuse(OptionRefused, given[word], f'gives option "{word}" and no archive')
+        return
+    columns = found.get("archive_offset", ())
+    if columns and len(columns) != 2:
+        hint = "Say archive_offset = 'partition, offset' with the names of two columns."
+        reading.refuse(OptionRefused, given["archive_offset"], "gives other than two columns for offsets", hint=hint)
+    if not columns and not isinstance(found.get("start"), datetime):
+        hint = "Say archive_offset = 'partition, offset', or start = '2026-01-31T12:00Z'."
+        what = "has an archive and doesn't say where to go on behind it"
+        reading.refuse(OptionRefused, given["archive"], what, hint=hint)
+    if len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        hint = "An archive is that of one topic: name one."
+        reading.refuse(OptionRefused, given["archive"], "has an archive of several topics", hint=hint)
 
 
 def _message_column(reading: TopicReading, node: exp.Expr, word: str, name: str) -> str:

@@ -296,6 +296,26 @@ INTAKE = (
     OptionKind("message_key", "column", read_name, "a STRING or BINARY that takes the key of each message"),
     OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),
     OptionKind("message_headers", "column", read_name, "a MAP<STRING, BINARY> that takes the headers of each message"),
+    OptionKind(
+        "archive",
+        "path or URL",
+        read_name,
+        "where events of the topic are that Kafka no longer has, to be loaded first",
+    ),
+    OptionKind(
+        "archive_format",
+        "'json', 'csv', 'tsv', 'parquet', 'arrow', 'avro' or 'delta'",
+        _one_of("json", "csv", "tsv", "parquet", "arrow", "avro", "delta"),
+        "how the archive is written",
+        "what the names of its files say",
+    ),
+    OptionKind(
+        "archive_offset",
+        "two columns",
+        read_names,
+        "the columns of the archive that have the partition and the offset of each row",
+        "reading goes on at 'start', an instant",
+    ),
 )
 """The options that say where a topic's events are fetched from."""
 
