@@ -81,7 +81,7 @@ bench: setup
 	$(call say,bench: live)
 	@$(VENV)/bin/python -m bench.live
 	$(call say,bench: freshness)
-	@$(VENV)/bin/python bench/freshness.py
+	@$(VENV)/bin/python -m bench.freshness
 	$(call say,bench: serve)
 	@$(VENV)/bin/python -m bench.serve
 	$(call say,bench: replay)
