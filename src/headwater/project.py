@@ -705,9 +705,13 @@ class Project:
                 yield table
             at = version, batch
 
-    def published(self, view: str) -> int:
-        """The newest commit of a view's derived topic, which other views read."""
-        return self._derived_log(self.plan().view(view)).head
+    def published(self, view: str, watermark: datetime) -> int | None:
+        """The newest commit of a view's derived topic, if all is published there that is final at a watermark of it."""
+        from headwater.engine.view import published
+
+        planned = self.plan().view(view)
+        log = self._derived_log(planned)
+        return log.head if log.watermark >= published(planned).watermark(watermark) else None
 
     def late(self, view: str) -> pa.Table:
         """The rows that came too late for a view, once per window that they were late for, and how late they were."""
