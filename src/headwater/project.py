@@ -17,7 +17,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater import declare, model, sql
+from headwater import declare, model
 from headwater.config import Settings, load_settings
 from headwater.errors import (
     ArgumentRefused,
@@ -27,7 +27,6 @@ from headwater.errors import (
     Origin,
     SettingsRefused,
     StrictLoadRefused,
-    SyntaxRefused,
     UnknownTopic,
     UnsortedLoad,
 )
@@ -158,7 +157,7 @@ class Project:
         self.wishes = Wishes(folder / ".headwater")
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
-        self._parsed = _read_declarations(folder, settings.data)
+        self._parsed = declare.load_folder(folder, settings.data)
         self.declared = model.Project(
             name=settings.name,
             declarations=model.assembled(self._parsed.declarations),
@@ -216,7 +215,7 @@ class Project:
         `only_tell`, nothing is changed either way. Settings stay as they were opened.
         """
         with self._planning:
-            before, parsed = self.plan(), _read_declarations(self.folder, self.settings.data)
+            before, parsed = self.plan(), declare.load_folder(self.folder, self.settings.data)
             declared = replace(self.declared, declarations=parsed.declarations)
             after = _checked(declared, parsed.findings).checked()
             promotion = compare(before, after)
@@ -915,43 +914,11 @@ def open_project(folder: str | Path = ".", *, now: Now = wall_clock) -> Project:
     return Project(path, load_settings(path), now)
 
 
-def _read_declarations(folder: Path, data: str) -> sql.Parsed:
-    """Every declaration below a folder, in the order of the files' paths."""
-    parsed: list[sql.Parsed] = []
-    for path in sorted(_files(folder, folder / data)):
-        if path.suffix == ".sql":
-            parsed.append(_read_sql(path, str(path.relative_to(folder))))
-        elif path.suffix == ".py":
-            parsed.append(declare.load_python(path))
-    return sql.Parsed(
-        tuple(found for part in parsed for found in part.declarations),
-        tuple(found for part in parsed for found in part.findings),
-    )
-
-
-def _files(folder: Path, data: Path) -> Iterator[Path]:
-    """The files below a folder; the data, and what is hidden by a leading dot or underscore, are passed by."""
-    for found in folder.iterdir():
-        if found.name.startswith((".", "_")) or found == data:
-            continue
-        if found.is_dir():
-            yield from _files(found, data)
-        else:
-            yield found
-
-
 def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
     """The plan with the findings of the files as well."""
     plan = check(declared)
     findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
     return replace(plan, findings=tuple(findings))
-
-
-def _read_sql(path: Path, name: str) -> sql.Parsed:
-    try:
-        return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
-    except UnicodeDecodeError as cause:
-        return sql.Parsed((), (SyntaxRefused(f'"{name}" is not UTF-8 text', detail=f"{cause}.", origin=Origin(name)),))
 
 
 @contextmanager
