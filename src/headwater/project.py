@@ -63,7 +63,7 @@ from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
 from headwater.operate.notify import Notifier, Webhook
-from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
+from headwater.operate.outlet import Notes, OutletRun, Sending, Sent, drain_outlets
 from headwater.operate.promotion import Promotion, compare
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
@@ -174,6 +174,7 @@ class Project:
         self._waiting: dict[str, HeadwaterError | None] = {}
         self._stopped: dict[str, HeadwaterError] = {}
         self._ticker: Ticker | None = None
+        self._sending: Sending | None = None
         rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
         self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
@@ -223,6 +224,10 @@ class Project:
                 self._parsed, self.declared, self._plan = parsed, declared, after
                 if self._views is not None:
                     self._views.take_over(after, promotion)
+                if self._sending is not None:
+                    self._sending.renew(
+                        promotion.outlets, [name for name in promotion.outlets if name in after.outlets]
+                    )
                 if self._ticker is not None:
                     self._ticker.add(self._topic_log(name) for name in promotion.topics)
             return promotion
@@ -595,11 +600,12 @@ class Project:
             Ticker(topics, self._maintainer.after) as self._ticker,
             _meanwhile(lambda: self._obey_promotions(promoted)),
             taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
-            sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
+            Sending(lambda name: self._outlet_run(self.plan().outlet(name), sent), failed) as self._sending,
             _meanwhile(lambda: opened.stop() if wanted.is_set() else None),
         ):
+            self._sending.begin(self.outlets(*views))
             done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
-            while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
+            while (takes_in() or self._sending.is_going_on) and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log or an outlet goes on
         return done
 

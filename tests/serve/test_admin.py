@@ -54,7 +54,14 @@ def test_changed_declarations_are_promoted_or_nothing_is(bank: Bank) -> None:
     file = bank.project.folder / "bank.sql"
     declared = file.read_text()
     file.write_text(declared + "CREATE MATERIALIZED VIEW cards AS SELECT card FROM payments;")
-    told = {"added": ["cards"], "changed": [], "removed": [], "unchanged": ["spend", "untouched"], "topics": []}
+    told = {
+        "added": ["cards"],
+        "changed": [],
+        "removed": [],
+        "unchanged": ["spend", "untouched"],
+        "topics": [],
+        "outlets": [],
+    }
     assert bank.client.post("/promote?dry_run=true").json() == told
     assert bank.client.get("/views/cards").json()["title"] == 'the project has no view "cards"'
     assert bank.client.post("/promote").json() == told
