@@ -8,6 +8,7 @@ process can leave one, and every run of the project obeys it.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -136,7 +137,7 @@ class Wishes:
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        staged = path.with_suffix(".tmp")
+        staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
         staged.write_text(text, encoding="utf-8")
         staged.replace(path)
 
