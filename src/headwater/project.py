@@ -522,7 +522,7 @@ class Project:
         return self.wishes.pause(*self._administered(name), reason)
 
     def resume(self, name: str) -> None:
-        """Let a view or an intake that is paused go on from where it was; one that has stopped begins again."""
+        """Let a view or an intake that is paused go on from where it was; a view that has stopped begins again."""
         self.wishes.resume(*self._administered(name))
 
     def ask_replay(self, view: str) -> None:
@@ -581,6 +581,7 @@ class Project:
         outlets have come) is told from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
+        self._stopped.clear()
 
         def report(reading: Reading) -> None:
             self._gauge.take(reading)

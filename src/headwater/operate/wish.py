@@ -53,7 +53,7 @@ class Wishes:
         return paused
 
     def resume(self, subject: Subject, name: str) -> None:
-        """Take a pause back; one that has stopped begins again."""
+        """Take a pause back; a view that has stopped begins again."""
         self._write(self._place(subject, name) / "resumed", self._now().isoformat())
         (self._place(subject, name) / "paused").unlink(missing_ok=True)
 
