@@ -82,6 +82,8 @@ bench: setup
 	@$(VENV)/bin/python -m bench.live
 	$(call say,bench: freshness)
 	@$(VENV)/bin/python -m bench.freshness
+	$(call say,bench: serve)
+	@$(VENV)/bin/python -m bench.serve
 	$(call say,bench: replay)
 	@$(VENV)/bin/python -m bench.replay
 	$(call say,bench: settle)

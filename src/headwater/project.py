@@ -76,7 +76,7 @@ from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
-from headwater.store import OpenStore, Version, open_store
+from headwater.store import OpenStore, Position, Version, open_store
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -128,6 +128,7 @@ class _Load:
     batch: int
     source: str
     unsorted: bool
+    version: int | None = None
 
     def rewind(self) -> None:
         """Read a stream from its start again; a file is opened anew anyway."""
@@ -159,7 +160,9 @@ class Project:
         self._sent: dict[str, Sent] = {}
         self._parsed = _read_declarations(folder, settings.data)
         self.declared = model.Project(
-            name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
+            name=settings.name,
+            declarations=model.assembled(self._parsed.declarations),
+            stores=settings.declared_stores(),
         )
         self._plan: Plan | None = None
         self._planning = threading.RLock()
@@ -240,14 +243,16 @@ class Project:
         sequence: tuple[str, int] | None = None,
         history: bool = False,
         strict: bool = False,
+        version: int | None = None,
     ) -> Receipt:
         """Append rows as one commit: dicts, Arrow, pandas, Polars, dataclasses, or JSON lines as text.
 
         What can't be read becomes a dead letter and the rest is appended; `strict` appends nothing instead. `sequence`
-        is (producer, number): the same one again appends nothing and returns the first commit.
+        is (producer, number): the same one again appends nothing and returns the first commit. `version` is that of
+        the rows if it is an earlier one: they are upcast.
         """
         arrived_at = self._now()
-        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at)
+        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at, version=version)
         if strict:
             _refuse_dead(topic, decoded)
         dead = self._bury(topic, decoded, source, sequence, arrived_at)
@@ -268,6 +273,7 @@ class Project:
         history: bool = False,
         strict: bool = False,
         unsorted: bool = False,
+        version: int | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> Receipt:
         """Append a file (JSON lines, CSV, Parquet) or a binary stream, one commit per `batch` rows.
@@ -275,8 +281,9 @@ class Project:
         A `history` load is one commit, stamped as a whole: nothing in it is late for itself. Without it, a load most
         of which would be late only because it isn't sorted by time is refused before it is committed, unless
         `unsorted` says that this is meant. A `strict` load is decoded to its end before its first row is appended.
+        `version` is that of the rows if it is an earlier one: they are upcast.
         """
-        load = _Load(topic, file, format, batch, source, unsorted)
+        load = _Load(topic, file, format, batch, source, unsorted, version)
         with _rereadable(load) if strict else nullcontext(load) as again:
             if strict:
                 for _, decoded in self._decoded(again):
@@ -315,7 +322,10 @@ class Project:
         decoder = self._decoder(load.topic)
         where = Path(load.file).name if isinstance(load.file, str | Path) else "stream"
         for chunk in read_file(load.file, load.format, load.batch):
-            yield chunk.bytes_read, decoder.decode(chunk, source=load.source, where=where, arrived_at=self._now())
+            decoded = decoder.decode(
+                chunk, source=load.source, where=where, arrived_at=self._now(), version=load.version
+            )
+            yield chunk.bytes_read, decoded
 
     def _bury(
         self, topic: str, decoded: Decoded, source: str, sequence: tuple[str, int] | None, arrived_at: datetime
@@ -665,6 +675,10 @@ class Project:
     def served(self, view: str) -> Version | None:
         """The version of a view that is served, with its position; None while it has no rows to serve."""
         return self._opened_views().served(view)
+
+    def place(self, view: str) -> tuple[int, Position | None] | None:
+        """The version of a view that is served and its position, as `served` has them; None while it has no rows."""
+        return self._opened_views().place(view)
 
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""

@@ -176,6 +176,9 @@ def append(
         bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")
     ] = False,
     format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv or parquet.")] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", help="The version of the topic that the events are of, if it is earlier.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Append a file of events. What can't be read becomes a dead letter; the rest goes on."""
@@ -189,6 +192,7 @@ def append(
             history=history,
             strict=strict,
             unsorted=unsorted,
+            version=version,
             progress=progress.update,
         )
     _show_receipt(receipt, json_)

@@ -42,7 +42,7 @@ from headwater.plan.additive import not_additive
 from headwater.plan.approximate import tolerances
 from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
-from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
+from headwater.store import OpenStore, Position, SeveralStores, Store, Version, open_store
 
 if TYPE_CHECKING:
     from headwater.engine.batch import BatchView
@@ -280,6 +280,13 @@ class Views:
         planned = self._plan.view(name)
         versions = self._store_of(planned).versions(planned.name)
         return next((version for version in versions if version.promoted), None)
+
+    def place(self, name: str) -> tuple[int, Position | None] | None:
+        """Which version is served, and its position; None if there is none. It asks less than `served`."""
+        planned = self._plan.view(name)
+        store = self._store_of(planned)
+        number = store.promoted(planned.name)
+        return None if number is None else (number, store.position(planned.name, number))
 
     def cut(self, names: Sequence[str], wait: timedelta) -> list[ViewAt]:
         """The rows of views, true for the same commits of what they read together; `NotReached` if waited in vain."""

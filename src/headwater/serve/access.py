@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,19 +140,24 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def asks(role: Role) -> Callable[[HTTPConnection], Access]:
+def access_of(connection: HTTPConnection, role: Role) -> Access:
+    """The access of a request, which must include a role."""
+    tokens: Tokens | None = connection.app.state.tokens
+    found = Access() if tokens is None else tokens.access(secret_of(connection))
+    if not found.allows(role):
+        raise RoleRefused(
+            f'token "{found.name}" doesn\'t allow this',
+            detail=f"It has the role {found.role}, and this needs {role}.",
+            hint="Ask for a token with that role.",
+        )
+    return found
+
+
+def asks(role: Role) -> Callable[[HTTPConnection], Awaitable[Access]]:
     """What a route depends on: the access of a request, which must include a role."""
 
-    def access(connection: HTTPConnection) -> Access:
-        tokens: Tokens | None = connection.app.state.tokens
-        found = Access() if tokens is None else tokens.access(secret_of(connection))
-        if not found.allows(role):
-            raise RoleRefused(
-                f'token "{found.name}" doesn\'t allow this',
-                detail=f"It has the role {found.role}, and this needs {role}.",
-                hint="Ask for a token with that role.",
-            )
-        return found
+    async def access(connection: HTTPConnection) -> Access:  # so that it needs no thread
+        return access_of(connection, role)
 
     return access
 

@@ -104,11 +104,12 @@ def routes(service: Service) -> APIRouter:
 
 def _page(service: Service, view: str, parameters: list[tuple[str, str]]) -> Response:
     """The rows of a view that the parameters of a request ask for."""
-    target = served(service.project, view).target
+    version = served(service.project, view)
+    target = version.target
     selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
     with service.queries.taken():
-        position, found = read_rows(service.project, view, selection)
-    body = {"view": view, "version": target.version, "position": as_record(position)}
+        number, position, found = _read_rows(service.project, view, selection, (target.version, version.position))
+    body = {"view": view, "version": number, "position": as_record(position)}
     more = len(found) > selection.limit
     return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
 
@@ -132,23 +133,23 @@ def served(project: Project, view: str) -> Version:
     return version
 
 
-def read_rows(project: Project, view: str, selection: Selection) -> tuple[Position | None, list[dict[str, Any]]]:
-    """Rows, and a position that they are true for: the same before and after they were read.
+def _read_rows(
+    project: Project, view: str, selection: Selection, before: tuple[int, Position | None]
+) -> tuple[int, Position | None, list[dict[str, Any]]]:
+    """Rows, with the version and a position that they are true for: the same before and after they were read.
 
     Where batches come faster than rows can be read, it is the one before: the rows are at least as new.
     """
     store = project.plan().view(view).view.store or DEFAULT_STORE
     for _ in range(_TRIES):
-        before = _position(project, view)
         rows = project.query(selection.statement(view), store=store).to_pylist()
-        if _position(project, view) == before:
+        after = project.place(view) or before
+        if after == before:
             break
-    return before, rows
-
-
-def _position(project: Project, view: str) -> Position | None:
-    version = project.served(view)
-    return version.position if version else None
+        before, last = after, before
+    else:
+        before = last
+    return *before, rows
 
 
 def as_record(position: Position | None) -> dict[str, Any] | None:
