@@ -233,7 +233,7 @@ def main() -> None:
     for name, found in shares.items():
         print(f"{name:32}" + "".join(f"{value:9.0f}" for value in found.values()))
     if wanted.plot:
-        wanted.plot.write_text(stacked(shares, "milliseconds"), encoding="utf-8")
+        wanted.plot.write_text(stacked(shares, "ms"), encoding="utf-8")
 
 
 if __name__ == "__main__":

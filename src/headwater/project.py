@@ -58,6 +58,7 @@ from headwater.operate import (
     Views,
     Why,
 )
+from headwater.operate.board import Board
 from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
@@ -177,6 +178,7 @@ class Project:
         self._sending: Sending | None = None
         rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
         self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
+        self._board = Board(folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -598,6 +600,7 @@ class Project:
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
+            self._board.told(self._gauge.figures, self._now),
             Ticker(topics, self._maintainer.after) as self._ticker,
             _meanwhile(lambda: self._obey_promotions(promoted)),
             taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
@@ -634,7 +637,10 @@ class Project:
         return drain_outlets(self._outlet_runs(outlets or self.outlets()))
 
     def status(self) -> Status:
-        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts, the figures of what runs here."""
+        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts; the figures of what runs.
+
+        Of views that another process runs, the figures are at most some seconds old.
+        """
         found = self._measured()
         return replace(found, alerts=self._watchman.alerts(found).alerts)
 
@@ -670,7 +676,8 @@ class Project:
             )
             for name in self.plan().topics
         ]
-        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
+        figures = [*self._board.read(self._now()), *self._gauge.figures()]  # of what ran here, what is known here
+        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, figures)
         outlets = [self._outlet_status(planned) for planned in self.plan().outlets.values()]
         return Status(self.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
 
