@@ -65,6 +65,8 @@ Folder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of tables.")]
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or table of the project.")]
 HERE = Path()
+BULK_ABOVE = 5_000_000
+"""How many messages of a backlog make it worth to start Spark."""
 
 
 @app.callback()
@@ -164,7 +166,10 @@ def plan(
 @command
 def append(
     topic: TopicName,
-    file: Annotated[str, typer.Argument(help="JSON lines, CSV or Parquet, by its suffix; - for standard input.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(help="JSON lines, CSV, Parquet, Arrow or Avro, by its suffix; - for standard input."),
+    ] = None,
     project: Folder = HERE,
     batch: Annotated[int, typer.Option(min=1, help="Rows per commit.")] = 100_000,
     source: Annotated[
@@ -175,10 +180,23 @@ def append(
     unsorted: Annotated[
         bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")
     ] = False,
-    format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv or parquet.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv, parquet, arrow or avro.")] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="kafka: what its topic has, instead of a file.", metavar="SOURCE")
+    ] = None,
+    bulk_above: Annotated[
+        int, typer.Option(min=0, help="With --from kafka: how many messages make it worth the tasks of Spark.")
+    ] = BULK_ABOVE,
     json_: Json = False,
 ) -> None:
     """Append a file of events. What can't be read becomes a dead letter; the rest goes on."""
+    if (file is None) == (from_ is None) or from_ not in (None, "kafka"):
+        raise typer.BadParameter("give a FILE, or --from kafka")
+    if file is None:
+        with hw.open(project) as opened:
+            for taken in opened.take_in(topic, bulk_above=bulk_above):
+                show_taken(taken, json_)
+        return
     with hw.open(project) as opened, _progress(file, quiet=json_) as progress:
         receipt = opened.append_file(
             topic,
