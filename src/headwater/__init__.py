@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from headwater.declare.function import function
     from headwater.declare.outlet import outlet
     from headwater.declare.topic import stream, table
+    from headwater.declare.upcast import upcast
     from headwater.declare.view import view
     from headwater.engine.inputs import cumulate, hop, session, tumble
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
@@ -28,11 +29,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
     "Origin", "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function",
-    "hop", "open", "outlet", "session", "stream", "table", "tumble", "view",
+    "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
 ]  # fmt: skip
 
 _HOMES = {
-    "declare": ("function", "outlet", "stream", "table", "view"),
+    "declare": ("function", "outlet", "stream", "table", "upcast", "view"),
     "engine.inputs": ("cumulate", "hop", "session", "tumble"),
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),

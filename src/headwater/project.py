@@ -60,6 +60,7 @@ from headwater.operate import (
     Why,
 )
 from headwater.operate.backlog import Backlog
+from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
@@ -76,7 +77,7 @@ from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
-from headwater.store import OpenStore, Version, open_store
+from headwater.store import OpenStore, Position, Version, open_store
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -85,6 +86,8 @@ UNSORTED_SHARE = 0.1
 UNSORTED_ROWS = 100
 STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
+CUT_WAIT = timedelta(seconds=5)
+"""How long a cut of several views is waited for."""
 DERIVED = "derived"
 """The folder of derived topics."""
 _NOWHERE = Origin("")
@@ -126,6 +129,7 @@ class _Load:
     batch: int
     source: str
     unsorted: bool
+    version: int | None = None
 
     def rewind(self) -> None:
         """Read a stream from its start again; a file is opened anew anyway."""
@@ -157,7 +161,9 @@ class Project:
         self._sent: dict[str, Sent] = {}
         self._parsed = _read_declarations(folder, settings.data)
         self.declared = model.Project(
-            name=settings.name, declarations=self._parsed.declarations, stores=settings.declared_stores()
+            name=settings.name,
+            declarations=model.assembled(self._parsed.declarations),
+            stores=settings.declared_stores(),
         )
         self._plan: Plan | None = None
         self._planning = threading.RLock()
@@ -238,14 +244,16 @@ class Project:
         sequence: tuple[str, int] | None = None,
         history: bool = False,
         strict: bool = False,
+        version: int | None = None,
     ) -> Receipt:
         """Append rows as one commit: dicts, Arrow, pandas, Polars, dataclasses, or JSON lines as text.
 
         What can't be read becomes a dead letter and the rest is appended; `strict` appends nothing instead. `sequence`
-        is (producer, number): the same one again appends nothing and returns the first commit.
+        is (producer, number): the same one again appends nothing and returns the first commit. `version` is that of
+        the rows if it is an earlier one: they are upcast.
         """
         arrived_at = self._now()
-        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at)
+        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at, version=version)
         if strict:
             _refuse_dead(topic, decoded)
         dead = self._bury(topic, decoded, source, sequence, arrived_at)
@@ -266,6 +274,7 @@ class Project:
         history: bool = False,
         strict: bool = False,
         unsorted: bool = False,
+        version: int | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> Receipt:
         """Append a file (JSON lines, CSV, Parquet) or a binary stream, one commit per `batch` rows.
@@ -273,8 +282,9 @@ class Project:
         A `history` load is one commit, stamped as a whole: nothing in it is late for itself. Without it, a load most
         of which would be late only because it isn't sorted by time is refused before it is committed, unless
         `unsorted` says that this is meant. A `strict` load is decoded to its end before its first row is appended.
+        `version` is that of the rows if it is an earlier one: they are upcast.
         """
-        load = _Load(topic, file, format, batch, source, unsorted)
+        load = _Load(topic, file, format, batch, source, unsorted, version)
         with _rereadable(load) if strict else nullcontext(load) as again:
             if strict:
                 for _, decoded in self._decoded(again):
@@ -313,7 +323,10 @@ class Project:
         decoder = self._decoder(load.topic)
         where = Path(load.file).name if isinstance(load.file, str | Path) else "stream"
         for chunk in read_file(load.file, load.format, load.batch):
-            yield chunk.bytes_read, decoder.decode(chunk, source=load.source, where=where, arrived_at=self._now())
+            decoded = decoder.decode(
+                chunk, source=load.source, where=where, arrived_at=self._now(), version=load.version
+            )
+            yield chunk.bytes_read, decoded
 
     def _bury(
         self, topic: str, decoded: Decoded, source: str, sequence: tuple[str, int] | None, arrived_at: datetime
@@ -687,9 +700,22 @@ class Project:
         """The version of a view that is served, with its position; None while it has no rows to serve."""
         return self._opened_views().served(view)
 
+    def place(self, view: str) -> tuple[int, Position | None] | None:
+        """The version of a view that is served and its position, as `served` has them; None while it has no rows."""
+        return self._opened_views().place(view)
+
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""
         return self._opened_views().store(view).read(self.plan().view(view).name)
+
+    def rows_at_cut(self, *views: str, wait: timedelta = CUT_WAIT) -> list[ViewAt]:
+        """The rows of several views, true for the same commits of what they read together.
+
+        The newest such cut is taken, led back to by the changelogs; if there is none, it is waited for so long, and
+        then `NotReached` is raised. `ArgumentRefused` if views read the same topic in different ways, one through
+        another view: then no commit tells of both.
+        """
+        return self._opened_views().cut(views, wait)
 
     def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
         """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""

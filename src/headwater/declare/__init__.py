@@ -10,6 +10,7 @@ from headwater.declare.function import function
 from headwater.declare.load import load_python
 from headwater.declare.outlet import outlet
 from headwater.declare.topic import stream, table
+from headwater.declare.upcast import upcast
 from headwater.declare.view import view
 
-__all__ = ["function", "load_python", "outlet", "stream", "table", "view"]
+__all__ = ["function", "load_python", "outlet", "stream", "table", "upcast", "view"]

@@ -36,6 +36,7 @@ class TopicOptions(TypedDict, total=False):
     max_ahead: Duration | None
     personal: Mapping[str, Names]
     intake: model.Intake | None
+    version: int
     comment: str | None
 
 
@@ -127,6 +128,7 @@ def table(
 def _topic_options(kind: str, options: dict[str, Any], known: type, origin: Origin) -> dict[str, Any]:
     refuse_unknown(kind, options, known, origin)
     given: dict[str, Any] = {"comment": options.get("comment"), "intake": options.get("intake")}
+    given |= {key: options[key] for key in ("version",) if key in options}
     given |= {key: read_names(options[key]) for key in ("key", "unique", "primary_key") if key in options}
     given |= {key: read_distance(key, options[key], origin) for key in ("idle", "max_ahead") if key in options}
     given |= {key: read_duration(key, options[key], origin) for key in ("within",) if key in options}

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import ArgumentRefused, WrongType
+from headwater.errors import ArgumentRefused, NotUpcast, WrongType
 from headwater.intake.batch import Batch
 from headwater.intake.chunk import Chunk
 from headwater.intake.csv_lines import CsvLines
 from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
 from headwater.intake.door import Objection, default_operations, objections
+from headwater.intake.earlier import Earlier
 from headwater.intake.identity import identities
 from headwater.intake.json_lines import JsonLines
-from headwater.intake.layout import layout_of
+from headwater.intake.layout import Layout, layout_of
 from headwater.intake.lines import LINES_AT_ONCE, pieces
-from headwater.intake.messages import Messages, Records, Separated
+from headwater.intake.messages import Messages, Poison, Readable, Records, Separated, Version
 from headwater.intake.records import read_records
 from headwater.intake.resolve import misfits, resolve
 from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
@@ -54,8 +56,8 @@ class Decoder:
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self._layout = layout_of(topic)
-        self._json = JsonLines(self._layout)
-        self._csv = CsvLines(self._layout)
+        self._reads = _Reads(self._layout)
+        self._earlier: dict[int, tuple[Earlier, _Reads]] = {}
 
     @property
     def schema(self) -> pa.Schema:
@@ -63,21 +65,111 @@ class Decoder:
         return self._layout.schema
 
     def decode(
-        self, data: Any, *, source: str | None = None, where: str = "rows", arrived_at: datetime | None = None
+        self,
+        data: Any,
+        *,
+        source: str | None = None,
+        where: str = "rows",
+        arrived_at: datetime | None = None,
+        version: int | None = None,
     ) -> Decoded:
         """Rows and dead letters from `data`, in the order in which they came; each row becomes one or the other.
 
         `data` is a row (a mapping or a dataclass instance), an iterable of rows, an Arrow table or whatever exports
         itself as one (pandas, Polars), bytes or text of JSON lines, a `Chunk` of a file, or messages (`Readable`).
         `where` names it in the positions of dead letters. Event times are held against `arrived_at` if it is given.
+        `version` is that of the data if it is an earlier one; messages may tell theirs themselves.
         """
-        done = [self._finish(batch, source, arrived_at) for batch in self._batches(data, where)]
+        if version is not None and not isinstance(self._chosen(version), Poison):
+            found = self._of_version(data, where, version)
+        elif version is not None:
+            raise ArgumentRefused(
+                f'"{self.topic.name}" can\'t be given rows of version {version}',
+                detail=f"It reads {self._versions_read}.",
+                hint=f'Declare an upcast: @hw.upcast("{self.topic.name}", from_version={version}, columns={{…}}).',
+            )
+        else:
+            found = self._told(data, where)
+        done = [self._finish(batch, source, arrived_at) for batch in found]
         if len(done) == 1:
             return done[0]
         rows = pa.concat_tables([part.rows for part in done] or [self.schema.empty_table()]).combine_chunks()
         return Decoded(rows, pa.concat_tables([part.dead for part in done] or [NO_LETTERS]).combine_chunks())
 
-    def _batches(self, data: Any, where: str) -> Iterator[Batch]:
+    def _told(self, data: Any, where: str) -> Iterator[Batch]:
+        """The batches of data whose messages may tell their versions: run by run of one version."""
+        versions = _versions(data)
+        if versions is None or all(version == self.topic.version for version in versions):
+            yield from self._reads.batches(data, where)
+            return
+        at = 0
+        for version, run in groupby(versions):
+            count = len(list(run))
+            part = data.part(at, count)
+            chosen = version if isinstance(version, Poison) else self._chosen(version)
+            if isinstance(chosen, Poison):
+                yield read_records(self._layout, Records(_messages(part), [chosen] * count), where)
+            else:
+                yield from self._of_version(part, where, chosen)
+            at += count
+
+    def _of_version(self, data: Any, where: str, version: int) -> Iterator[Batch]:
+        if version == self.topic.version:
+            yield from self._reads.batches(data, where)
+            return
+        if version not in self._earlier:
+            earlier = Earlier(self.topic, version)
+            self._earlier[version] = earlier, _Reads(earlier.layout)
+        earlier, reads = self._earlier[version]
+        beside = dict(_messages(data).beside) if isinstance(data, Messages | Records | Separated) else {}
+        for batch in reads.batches(_only(data, earlier.layout), where):
+            yield earlier.brought(batch, beside)
+
+    def _chosen(self, version: int) -> int | Poison:
+        """The version, if it is one that is read."""
+        known = {upcast.from_version for upcast in self.topic.upcasts}
+        if version == self.topic.version or (version in known and version < self.topic.version):
+            return version
+        return Poison(NotUpcast, f"the event is of version {version}, and the topic reads {self._versions_read}")
+
+    @property
+    def _versions_read(self) -> str:
+        known = sorted({*(upcast.from_version for upcast in self.topic.upcasts), self.topic.version})
+        return f"version {known[0]}" if len(known) == 1 else f"versions {', '.join(map(str, known))}"
+
+    def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
+        columns = resolve(self._layout, batch)
+        default_operations(self._layout, columns)
+        found = [*self._misfits(batch), *objections(self._layout, columns, arrived_at)]
+        arrays = [column.values for column in columns]
+        letters = batch.letters
+        if found:
+            mask = found[0].mask
+            for objection in found[1:]:
+                mask = pc.or_(mask, objection.mask)
+            letters = letters + _letters(batch, found, pc.indices_nonzero(mask).to_pylist())
+            kept = pc.invert(mask)
+            arrays = [array.filter(kept) for array in arrays]
+        ids = identities(self._layout, arrays)
+        rows = pa.Table.from_arrays(arrays if ids is None else [*arrays, ids], schema=self.schema)
+        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS)
+
+    def _misfits(self, batch: Batch) -> Iterator[Objection]:
+        layout = self._layout
+        for at, bad in misfits(layout, batch):
+            yield _misfit(batch, layout.names[at], layout.kinds[at], bad)
+
+
+class _Reads:
+    """Reads whatever users have by the layout of one version of a topic."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._json = JsonLines(layout)
+        self._csv = CsvLines(layout)
+
+    def batches(self, data: Any, where: str) -> Iterator[Batch]:
+        """The rows of data in the layout's columns, and letters for what can't be read."""
         if type(data) is dict:
             yield read_rows(self._layout, [data], where)
         elif isinstance(data, Chunk):
@@ -102,7 +194,7 @@ class Decoder:
             yield from self._rows(data if isinstance(data, Sequence) else list(data), where)
         else:
             raise ArgumentRefused(
-                f'stream or table "{self.topic.name}" can\'t be given a value of type {type(data).__name__}',
+                f'stream or table "{self._layout.topic}" can\'t be given a value of type {type(data).__name__}',
                 hint="give rows as mappings, an Arrow table, a DataFrame, or JSON lines.",
             )
 
@@ -124,27 +216,22 @@ class Decoder:
         else:
             yield from self._csv.read(chunk, where)
 
-    def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
-        columns = resolve(self._layout, batch)
-        default_operations(self._layout, columns)
-        found = [*self._misfits(batch), *objections(self._layout, columns, arrived_at)]
-        arrays = [column.values for column in columns]
-        letters = batch.letters
-        if found:
-            mask = found[0].mask
-            for objection in found[1:]:
-                mask = pc.or_(mask, objection.mask)
-            letters = letters + _letters(batch, found, pc.indices_nonzero(mask).to_pylist())
-            kept = pc.invert(mask)
-            arrays = [array.filter(kept) for array in arrays]
-        ids = identities(self._layout, arrays)
-        rows = pa.Table.from_arrays(arrays if ids is None else [*arrays, ids], schema=self.schema)
-        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS)
 
-    def _misfits(self, batch: Batch) -> Iterator[Objection]:
-        layout = self._layout
-        for at, bad in misfits(layout, batch):
-            yield _misfit(batch, layout.names[at], layout.kinds[at], bad)
+def _messages(data: Readable) -> Messages:
+    return data if isinstance(data, Messages) else data.messages
+
+
+def _versions(data: Any) -> Sequence[Version] | None:
+    return _messages(data).versions if isinstance(data, Messages | Records | Separated) else None
+
+
+def _only(data: Any, layout: Layout) -> Any:
+    """The data without columns from beside it that an earlier version doesn't have."""
+    if not isinstance(data, Messages | Records | Separated) or not _messages(data).beside:
+        return data
+    messages = _messages(data)
+    kept = replace(messages, beside={name: one for name, one in messages.beside.items() if name in layout.names})
+    return kept if isinstance(data, Messages) else replace(data, messages=kept)
 
 
 def _misfit(batch: Batch, name: str, kind: pa.DataType, bad: pa.Array) -> Objection:

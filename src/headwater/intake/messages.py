@@ -19,13 +19,18 @@ class Poison:
     reason: str
 
 
+Version = int | Poison
+"""The version of its topic that a message is of, or why that can't be told."""
+
+
 @dataclass(frozen=True)
 class Messages:
     """Messages of one sequence. `values` are their bytes, NULL where a message has none.
 
     `beside` are columns that don't come from the values, by the names of the topic's columns and in their types.
     `originals` are the messages as they came, where their values are only part of them; `poison` is what is wrong with
-    some, by their places.
+    some, by their places. `headers` are kept where something is looked up in them. `versions` are those of the topic
+    that the messages are of, where they tell.
     """
 
     values: pa.Array
@@ -33,6 +38,11 @@ class Messages:
     beside: Mapping[str, pa.Array] = field(default_factory=dict)
     originals: pa.Array | None = None
     poison: Mapping[int, Poison] = field(default_factory=dict)
+    headers: Sequence[Mapping[str, str | bytes | None] | None] | None = None
+    versions: Sequence[Version] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     @property
     def raw(self) -> pa.Array:
@@ -48,13 +58,17 @@ class Messages:
     def parts(self, most: int) -> Iterator[Messages]:
         """The messages, at most so many at a time."""
         for first in range(0, len(self.values), most):
-            yield Messages(
-                self.values.slice(first, most),
-                self.offsets[first : first + most],
-                {name: column.slice(first, most) for name, column in self.beside.items()},
-                None if self.originals is None else self.originals.slice(first, most),
-                {at - first: why for at, why in self.poison.items() if first <= at < first + most},
-            )
+            yield self.part(first, most)
+
+    def part(self, first: int, count: int) -> Messages:
+        """Some of the messages, without what tells their versions."""
+        return Messages(
+            self.values.slice(first, count),
+            self.offsets[first : first + count],
+            {name: column.slice(first, count) for name, column in self.beside.items()},
+            None if self.originals is None else self.originals.slice(first, count),
+            {at - first: why for at, why in self.poison.items() if first <= at < first + count},
+        )
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,10 @@ class Records:
     messages: Messages
     rows: Sequence[Mapping[str, Any] | Poison]
 
+    def part(self, first: int, count: int) -> Records:
+        """Some of the records."""
+        return Records(self.messages.part(first, count), self.rows[first : first + count])
+
 
 @dataclass(frozen=True)
 class Separated:
@@ -72,6 +90,10 @@ class Separated:
     messages: Messages
     names: tuple[str, ...]
     delimiter: str
+
+    def part(self, first: int, count: int) -> Separated:
+        """Some of the messages."""
+        return Separated(self.messages.part(first, count), self.names, self.delimiter)
 
 
 def as_declared(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:

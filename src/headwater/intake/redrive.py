@@ -110,7 +110,8 @@ def _decode(
 ) -> tuple[pa.Table, pa.Array]:
     """The rows of the letters that can be read, and the places of these letters."""
     values, beside = letters["bytes"].combine_chunks(), envelope_columns(decoder, letters)
-    messages = Messages(values, range(letters.num_rows), beside)
+    headers = letters["headers"].to_pylist(maps_as_pydicts="lossy")
+    messages = Messages(values, range(letters.num_rows), beside, headers=headers)
     read = messages if codec is None else codec.read(messages)
     decoded = decoder.decode(read, where=_WHERE, arrived_at=arrived_at)
     failed = pc.replace_substring_regex(decoded.dead["position"], r"^.*:", "").cast(pa.int64()).to_numpy()

@@ -25,7 +25,7 @@ from headwater.log.entry import Entry, Kind
 from headwater.log.journal import instant
 from headwater.log.shape import Past, fit
 from headwater.log.topic import TopicLog
-from headwater.log.upcast import Upcasts
+from headwater.log.upcast import Upcasts, shown_row
 
 POLL = timedelta(milliseconds=50)
 BATCH_ROWS = 1_000_000
@@ -240,6 +240,17 @@ def _upcast(log: TopicLog, rows: pa.Table, past: Past) -> pa.Table:
         raise UpcastFailed(
             failed.summary, detail=detail, hint=failed.hint, origin=failed.origin, **failed.fields
         ) from failed
+    missing = [field.name for field in topic.schema if not field.nullable and found[field.name].null_count]
+    if missing:
+        at = pc.index(found[missing[0]].is_null(), True).as_py()
+        raise UpcastFailed(
+            f'the upcast of "{topic.name}" from version {past.shape.version} returned no value for "{missing[0]}", '
+            "which must have one",
+            detail=f"The row was {shown_row(rows, at)}.",
+            hint="Give it one, or declare the column nullable.",
+            origin=topic.origin,
+            topic=topic.name,
+        )
     if topic.time and not found[topic.time].combine_chunks().equals(rows[past.shape.time].combine_chunks()):
         raise UpcastFailed(
             f'the upcast of "{topic.name}" from version {past.shape.version} changes the event time',

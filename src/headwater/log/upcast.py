@@ -55,12 +55,12 @@ class Upcasts:
         chosen = pa.array(sorted({at * rows.num_rows // SAMPLE for at in range(SAMPLE)}, reverse=True))
         again, before = self._through(rows.take(chosen)), found.take(chosen)
         for at in range(len(chosen)):
-            first, second = (_row(table, at) for table in (before, again))
+            first, second = (shown_row(table, at) for table in (before, again))
             if first != second:
                 raise _failed(
                     self.steps[0],
                     "is not deterministic",
-                    f"It gave {first} and then {second} for {_row(rows.take(chosen), at)}",
+                    f"It gave {first} and then {second} for {shown_row(rows.take(chosen), at)}",
                     "Let each row follow from its own row alone: not from chance, the clock, or the rows around it.",
                 )
 
@@ -76,17 +76,13 @@ def _applied(step: Upcast, rows: pa.Table, columns: Sequence[Column]) -> pa.Tabl
         what = f"returned {returned.num_rows} rows for {rows.num_rows}"
         raise _failed(step, what, None, "Return one row for each, in their order.")
     try:
-        found = fit(returned, columns)
+        return fit(returned, columns)
     except pa.ArrowException as cause:
         kinds = ", ".join(f"{column.name} {spell_type(column.type)}" for column in columns)
         hint = f"Return the columns of version {step.from_version + 1}: {kinds}."
-        raise _failed(step, "returned what doesn't fit", f"{cause}. The first row was {_row(rows, 0)}", hint) from cause
-    missing = [column.name for column in columns if not column.nullable and found[column.name].null_count]
-    if missing:
-        at = next(row for row in range(found.num_rows) if not found[missing[0]][row].is_valid)
-        what = f'returned no value for "{missing[0]}", which must have one'
-        raise _failed(step, what, f"The row was {_row(rows, at)}", "Give it one, or declare the column nullable.")
-    return found
+        raise _failed(
+            step, "returned what doesn't fit", f"{cause}. The first row was {shown_row(rows, 0)}", hint
+        ) from cause
 
 
 def _raised(step: Upcast, rows: pa.Table, cause: Exception) -> UpcastFailed:
@@ -94,7 +90,7 @@ def _raised(step: Upcast, rows: pa.Table, cause: Exception) -> UpcastFailed:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _raises(step, rows.slice(low, middle - low)) else (middle, high)
-    told = f"for {_row(rows, low)}" if _raises(step, rows.slice(low, 1)) else f"for {rows.num_rows} rows together"
+    told = f"for {shown_row(rows, low)}" if _raises(step, rows.slice(low, 1)) else f"for {rows.num_rows} rows together"
     what = f"raised {type(cause).__name__}: {' '.join(str(cause).split()) or '(no message)'}"
     return _failed(step, what, f"It was raised {told}", "Let the function take such a row.")
 
@@ -118,6 +114,7 @@ def _failed(step: Upcast, what: str, detail: str | None, hint: str) -> UpcastFai
     )
 
 
-def _row(rows: pa.Table, at: int) -> str:
+def shown_row(rows: pa.Table, at: int) -> str:
+    """A row for people, shortened if it is long."""
     shown = repr(rows.slice(at, 1).to_pylist()[0])
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"

@@ -8,7 +8,7 @@ from headwater.model.intake import Connector, Folder, Intake, Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
-from headwater.model.project import Declaration, Project
+from headwater.model.project import Declaration, Project, assembled
 from headwater.model.serving import LAYOUTS, Layout, Serving
 from headwater.model.store import Store
 from headwater.model.stream import CONTENT, Stream
@@ -25,5 +25,5 @@ __all__ = [
     "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
     "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
     "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
-    "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
+    "assembled", "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -79,6 +79,7 @@ class Kafka(Intake):
     they were read: `stop`, or `skip` and record them. Copies of dead letters go to `dead_topic`, another topic of the
     same cluster. `message_value`, `message_key`, `message_time` and `message_headers` name columns that take the value
     of a message as it is, and what Kafka keeps beside it.
+    `version_from` is what tells which version of the topic a message is of: `header NAME`, `field NAME` or `registry`.
 
     `archive` is where events of the topic are that Kafka no longer has: a path or a URL, with files or a Delta table.
     It is loaded as history before the first message is read. `archive_offset` are its columns that have the partition
@@ -101,6 +102,7 @@ class Kafka(Intake):
     message_key: str | None = None
     message_time: str | None = None
     message_headers: str | None = None
+    version_from: str | None = None
     archive: str | None = None
     archive_format: Literal["json", "csv", "tsv", "parquet", "arrow", "avro", "delta"] | None = None
     archive_offset: tuple[str, ...] = ()

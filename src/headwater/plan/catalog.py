@@ -6,6 +6,9 @@ A stream or a table is scanned as it is declared. A view without a store and a v
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import pyarrow as pa
 
 from headwater import model
@@ -13,6 +16,7 @@ from headwater.plan.context import Relation
 from headwater.plan.execution import is_stateless
 from headwater.plan.stages import Ancestor, Field, Role, Scan, Stage
 from headwater.plan.state import time_of
+from headwater.plan.uses import whole_source
 
 _HIDDEN = (
     ("_commit", pa.int64(), None),
@@ -39,10 +43,22 @@ def scan_topic(topic: model.Topic) -> Relation:
         watermarked,
         unique,
         topic.primary_key if isinstance(topic, model.Table) else (),
+        plan=_upcasts(topic),
         within=within,
         origin=topic.origin,
     )
     return Relation(scan)
+
+
+def _upcasts(topic: model.Topic) -> str:
+    """What tells rows of a version, and how earlier ones come to it, from others; nothing of one that has none."""
+    if not topic.upcasts:
+        return ""
+    steps = [
+        (upcast.from_version, list(map(str, upcast.columns)), whole_source(upcast.body.source, upcast.body.function))
+        for upcast in topic.upcasts
+    ]
+    return hashlib.sha256(json.dumps([topic.version, steps]).encode()).hexdigest()[:16]
 
 
 def _declared(topic: model.Topic, column: model.Column, watermarked: bool) -> Field:

@@ -40,6 +40,7 @@ from headwater.plan.references import references
 from headwater.plan.serving import judge_serving
 from headwater.plan.source import NOTHING
 from headwater.plan.stages import Scan, Stage
+from headwater.plan.upcast import judge_upcasts, judge_versions
 from headwater.plan.verdict import judge
 
 _NOWHERE = Origin("")
@@ -102,8 +103,10 @@ class _Check:
         )
 
     def _check_topics(self) -> None:
+        self.findings += judge_upcasts(self.project)
         for topic in self.project.topics:
             self.findings += judge_identity(topic)
+            self.findings += judge_versions(topic)
             for personal in topic.personal:
                 self.findings.append(
                     NotSupportedYet(

@@ -249,7 +249,8 @@ class Stage:
 class Scan(Stage):
     """The rows of `relation`. `unique` are the columns that identify an event, read through the dedup on them.
 
-    Of a view they are its final rows; `plan` is the fingerprint of the one that they come from. With `within` an event
+    Of a view they are its final rows; `plan` is the fingerprint of the one that they come from, or of the upcasts that
+    rows of earlier versions of a stream or table go through. With `within` an event
     is read once within that span of event time, the first in the log, and nothing is left to be unique.
     """
 

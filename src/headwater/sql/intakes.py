@@ -117,9 +117,26 @@ def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mappi
     if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
         hint = "Offsets are those of one topic: name one, or begin at an instant."
         reading.refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
+    _refuse_version_source(reading, found, given, form)
     for word in ("fields", "delimiter"):
         if word in found and form != "csv":
             reading.refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
+
+
+def _refuse_version_source(
+    reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option], form: str
+) -> None:
+    way = str(found.get("version_from", "")).partition(" ")[0]
+    what = hint = ""
+    if way == "field" and form in ("csv", "raw"):
+        what, hint = f"takes versions from a field of '{form}'", "Take them from a header."
+    elif way == "registry" and form not in ("avro", "protobuf", "json-schema"):
+        what, hint = f"takes versions of '{form}' from a registry", "Take them from a header or a field."
+    elif way == "registry" and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        what = "takes versions of several topics from a registry"
+        hint = "Versions are those of the subject of one topic: name one, or take them from a header."
+    if what:
+        reading.refuse(OptionRefused, given["version_from"], what, hint=hint)
 
 
 def _refuse_archive(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:

@@ -157,6 +157,16 @@ def read_start(text: str) -> str | datetime | tuple[tuple[int, int], ...]:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def read_version_source(text: str) -> str:
+    """`registry`, or `header` or `field` with its name."""
+    way, _, name = text.strip().partition(" ")
+    if way.lower() == "registry" and not name:
+        return "registry"
+    if way.lower() not in ("header", "field") or not name.strip():
+        raise ValueError(f"{text!r} doesn't say where a message tells its version")
+    return f"{way.lower()} {name.strip()}"
+
+
 def read_share(text: str) -> float | None:
     """A percentage, or `none` for any share.
 
@@ -204,6 +214,14 @@ _MAX_AHEAD = OptionKind(
     read_distance,
     "how far an event time may lie ahead of its arrival; what lies further is a dead letter",
     "'1 day'",
+)
+
+_VERSION = OptionKind(
+    "version",
+    "whole number",
+    read_count,
+    "counts declarations whose rows mean something else; those of earlier ones come to it by upcasts",
+    "1",
 )
 
 INTAKE = (
@@ -297,6 +315,13 @@ INTAKE = (
     OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),
     OptionKind("message_headers", "column", read_name, "a MAP<STRING, BINARY> that takes the headers of each message"),
     OptionKind(
+        "version_from",
+        "'header NAME', 'field NAME' or 'registry'",
+        read_version_source,
+        "what tells which version of the stream or table a message is of",
+        "all are of today's",
+    ),
+    OptionKind(
         "archive",
         "path or URL",
         read_name,
@@ -347,9 +372,10 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         ),
         _IDLE,
         _MAX_AHEAD,
+        _VERSION,
         *INTAKE,
     ),
-    "table": (_IDLE, _MAX_AHEAD, *INTAKE),
+    "table": (_IDLE, _MAX_AHEAD, _VERSION, *INTAKE),
     "materialized view": (
         OptionKind(
             "grace", "duration", read_duration, "how long after its end a window still takes rows", "'0 seconds'"

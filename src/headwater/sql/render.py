@@ -37,6 +37,8 @@ def render(declaration: model.Declaration) -> str:
             return _function(declaration)
         case model.Outlet():
             return _outlet(declaration)
+        case model.Upcast():
+            raise ArgumentRefused(f'the upcast of "{declaration.topic}" has no text in SQL')
         case _:
             return _topic(declaration)
 
@@ -86,6 +88,7 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
         options["idle"] = model.spell_duration(topic.idle)
     if topic.max_ahead != model.Topic.max_ahead:
         options["max_ahead"] = "none" if topic.max_ahead is None else model.spell_duration(topic.max_ahead)
+    options["version"] = str(topic.version) if topic.version != 1 else ""
     return options if topic.intake is None else options | _intake_options(topic.intake)
 
 

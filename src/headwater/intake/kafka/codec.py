@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
 
 from headwater.intake.kafka.client import PREFIX
 from headwater.intake.kafka.plain import CsvCodec, JsonCodec, RawCodec
@@ -18,6 +20,16 @@ def codec_of(topic: Topic, options: Mapping[str, str], own: Schemas | None = Non
     """
     kafka = topic.intake
     assert isinstance(kafka, Kafka), "only what comes from Kafka has a format"
+    codec = _codec(topic, kafka, options, own)
+    if kafka.version_from is None:
+        return codec
+    from headwater.intake.kafka.versions import VersionedCodec
+
+    told = kafka.version_from == "registry"
+    return VersionedCodec(topic, codec, _schemas(kafka, options, own) if told else None)
+
+
+def _codec(topic: Topic, kafka: Kafka, options: Mapping[str, str], own: Schemas | None) -> Codec | None:
     if kafka.envelope is None:
         return None if kafka.format == "json" else _inner(topic, kafka, options, own)
     from headwater.intake.kafka.debezium import DebeziumCodec
@@ -31,18 +43,22 @@ def _inner(topic: Topic, kafka: Kafka, options: Mapping[str, str], own: Schemas 
     if kafka.format == "csv":
         names = kafka.fields or tuple(column.name for column in topic.columns if column.name not in kafka.beside)
         return CsvCodec(names, kafka.delimiter)
+    return _registered(topic, kafka, _schemas(kafka, options, own))
+
+
+def _schemas(kafka: Kafka, options: Mapping[str, str], own: Schemas | None) -> Schemas:
     if own is not None and not kafka.registry and f"{PREFIX}url" not in options:
-        return _registered(topic, kafka, own)
+        return own
     from headwater.intake.kafka.registry import Registry
 
-    return _registered(topic, kafka, Registry(kafka, options))
+    return Registry(kafka, options)
 
 
 def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     if kafka.format == "avro":
         from headwater.intake.kafka.avro import AvroCodec
 
-        return AvroCodec(schemas, {name: column.type for column in topic.columns for name in column.names})
+        return AvroCodec(schemas, _kinds(topic))
     if kafka.format == "json-schema":
         from headwater.intake.kafka.json_schema import JsonSchemaCodec
 
@@ -50,6 +66,19 @@ def _registered(topic: Topic, kafka: Kafka, schemas: Schemas) -> Codec:
     from headwater.intake.kafka.protobuf import ProtobufCodec
 
     opened = kafka.envelope is None
-    return ProtobufCodec(
-        schemas, frozenset(name for column in topic.columns for name in column.names) if opened else None
-    )
+    return ProtobufCodec(schemas, frozenset(name for name, _ in _read(topic)) if opened else None)
+
+
+def _read(topic: Topic) -> Iterator[tuple[str, pa.DataType]]:
+    """Every name under which a value is looked for, and the type of its column, in today's version and earlier ones."""
+    for columns in (topic.columns, *(upcast.columns for upcast in topic.upcasts)):
+        yield from ((name, column.type) for column in columns for name in column.names)
+    told = topic.intake.version_from if isinstance(topic.intake, Kafka) else None
+    if told is not None and told.startswith("field "):
+        yield told.removeprefix("field "), pa.int64()
+
+
+def _kinds(topic: Topic) -> dict[str, pa.DataType]:
+    """The types of columns by the names of their values; not of those that have several."""
+    kinds = {name: {kind for other, kind in _read(topic) if other == name} for name, _ in _read(topic)}
+    return {name: found.pop() for name, found in kinds.items() if len(found) == 1}

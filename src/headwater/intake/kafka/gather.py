@@ -75,7 +75,9 @@ def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Message
     """Messages of one partition as their format's codec takes them."""
     values = pa.array(list(map(Message.value, found)), pa.binary())
     beside = {name: _beside(topic.column(name), kafka, found) for name in kafka.beside}
-    return Messages(values, cast(list[int], list(map(Message.offset, found))), beside)
+    told = (kafka.version_from or "").startswith("header ")
+    headers = [dict(message.headers() or ()) for message in found] if told else None
+    return Messages(values, cast(list[int], list(map(Message.offset, found))), beside, headers=headers)
 
 
 def with_envelopes(letters: pa.Table, found: Sequence[Message]) -> pa.Table:

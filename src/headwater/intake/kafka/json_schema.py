@@ -6,6 +6,7 @@ constraints were the writer's to keep.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ class JsonSchemaCodec:
             if why is not None:
                 poison[place] = why
             texts.append(value[HEAD:] if why is None else None)
-        return Messages(pa.array(texts, pa.binary()), messages.offsets, messages.beside, messages.values, poison)
+        return replace(messages, values=pa.array(texts, pa.binary()), originals=messages.values, poison=poison)
 
     def key(self, value: bytes) -> Any:
         """The JSON value of a key; poison if it has none."""

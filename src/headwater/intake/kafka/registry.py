@@ -7,7 +7,8 @@ Any registry with Confluent's REST API will do. Its options stand beside those o
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -17,6 +18,7 @@ from headwater.intake.kafka.client import PREFIX
 from headwater.intake.schema.written import Language, Written
 from headwater.model import Kafka
 
+T = TypeVar("T")
 _NOT_FOUND = 404
 _REFUSED = frozenset({401, 403})
 
@@ -49,6 +51,7 @@ class Registry:
         self._options = {**given, "url": self.url}
         self._client().close()
         self._known: dict[int, Written] = {}
+        self._versions: dict[str, dict[int, int]] = {}
 
     def schema(self, number: int, language: Language) -> Written | None:
         """The schema with this number; None if the registry has none, or one of another language.
@@ -56,11 +59,18 @@ class Registry:
         `SourceUnavailable` if it doesn't answer: what is good must not be taken for dead meanwhile.
         """
         if number not in self._known:
-            found = self._ask(number)
+            found = self._asked(lambda client: _written(client, client.get_schema(number)))
             if found is None:
                 return None
             self._known[number] = found
         return self._known[number] if self._known[number].language == language else None
+
+    def version_of(self, number: int, subject: str) -> int | None:
+        """Which version of a subject the schema with this number is; None if it is none."""
+        known = self._versions.setdefault(subject, {})
+        if number not in known:
+            known.update(self._asked(lambda client: _versions(client, subject)) or {})
+        return known.get(number)
 
     def _client(self) -> SchemaRegistryClient:
         """A client for one question: they are few, and nobody knows which is the last."""
@@ -69,10 +79,11 @@ class Registry:
         except (ValueError, TypeError) as problem:
             raise self._refused(str(problem)) from problem
 
-    def _ask(self, number: int) -> Written | None:
+    def _asked(self, ask: Callable[[SchemaRegistryClient], T]) -> T | None:
+        """What the registry answers; None if it doesn't have it."""
         try:
             with self._client() as client:
-                return _written(client, client.get_schema(number))
+                return ask(client)
         except SchemaRegistryError as problem:
             if problem.http_status_code == _NOT_FOUND:
                 return None
@@ -97,6 +108,12 @@ class Registry:
             hint="See whether it runs and can be reached from here; then repeat the call.",
             registry=self.url,
         )
+
+
+def _versions(client: SchemaRegistryClient, subject: str) -> dict[int, int]:
+    """The versions of a subject by the numbers of their schemas."""
+    found = (client.get_version(subject, version) for version in client.get_versions(subject))
+    return {one.schema_id: one.version for one in found if one.schema_id is not None and one.version is not None}
 
 
 def _written(client: SchemaRegistryClient, schema: Schema) -> Written:

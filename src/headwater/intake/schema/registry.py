@@ -102,6 +102,11 @@ class SchemaRegistry:
         found = self._fresh().schemas.get(number)
         return None if found is None or found.language != language else self.written(found)
 
+    def version_of(self, number: int, subject: str) -> int | None:
+        """Which version of a subject the schema with this number is, deleted ones too; None if it is none."""
+        every = self._fresh().offered(subject, deleted=True)
+        return next((one.version for one in reversed(every) if one.number == number), None)
+
     def referring(self, subject: str, version: int) -> list[int]:
         """The numbers of the schemas that refer to a version."""
         self.version(subject, version, deleted=True)

@@ -22,3 +22,6 @@ class Schemas(Protocol):
 
     def schema(self, number: int, language: Language) -> Written | None:
         """The schema with this number; None if there is none of the language. An error if it can't be asked for."""
+
+    def version_of(self, number: int, subject: str) -> int | None:
+        """Which version of a subject the schema with this number is; None if it is none."""
