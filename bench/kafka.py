@@ -1,7 +1,8 @@
 """Messages of a real Kafka broker into the log, beside a bare consumer of librdkafka that looks at none of them.
 
-Each format has a topic with the same bids, which both read in the same run, one after the other, in rounds. Then bids
-come a few at a time, and what is measured is how long it takes until each is durable.
+Each format has a topic with the same bids, which both read in the same run, one after the other, in rounds. The same
+backlog is read by one process and by tasks of Spark. Then bids come a few at a time, and what is measured is how long
+it takes until each is durable.
 `python -m bench.kafka [messages]`
 """
 
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -193,6 +195,24 @@ def compare(kafka: KafkaServer, home: Path, count: int) -> None:
         print(f"| {form} | {speeds} | {count / way.processor:,.0f} | {floor.processor / way.processor:.2f}× |")
 
 
+def in_bulk(kafka: KafkaServer, home: Path, count: int) -> None:
+    """Print messages a second of a backlog: by one process, and by tasks of Spark that is running already."""
+    print("\n| a backlog of JSON | messages/s |\n|---|---|")
+    for path, above in (("process", None), ("spark", 0)):
+        spent = []
+        for number in range(ROUNDS):
+            with project_in(home / f"backlog-{path}{number}", kafka, "json", "json") as project:
+                if above is not None:
+                    project._opened_views().spark.range(0, 8, 1, 8).mapInArrow(lambda found: found, "id long").collect()
+                spent.append(timed(partial(taken, project, path, above, count)))
+        print(f"| by {'this process' if above is None else 'tasks of Spark'} | {count / median(spent).wall:,.0f} |")
+
+
+def taken(project: Any, path: str, above: int | None, count: int) -> None:
+    (found,) = project.take_in(bulk_above=above)
+    assert (found.rows, found.path) == (count, path)
+
+
 def trickle(kafka: KafkaServer, home: Path, every: str, seconds: int = 10, rate: int = 200) -> None:
     """Print how long it takes from a message's sending to the commit that has it, at a moderate rate."""
     topic = f"trickle-{every.replace(' ', '-')}"
@@ -234,6 +254,7 @@ def main() -> None:
     print(f"Measured {datetime.now(UTC):%Y-%m-%d} with `make bench`, {count:,} messages in {PARTITIONS} partitions.\n")
     with start_kafka(jars) as kafka, tempfile.TemporaryDirectory() as home:
         compare(kafka, Path(home), count)
+        in_bulk(kafka, Path(home), count)
         print("\n| `commit_every` | sent to durable, p50 | p99 |\n|---|---|---|")
         for every in ("500 milliseconds", "50 milliseconds"):
             trickle(kafka, Path(home), every)

@@ -34,7 +34,7 @@ from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.attempts import record_redrive, redrives_topic, with_attempts
 from headwater.intake.dead import dead_topic
 from headwater.intake.place import Surroundings as Inlets
-from headwater.intake.place import open_codec, open_intake
+from headwater.intake.place import open_codec, open_intake, open_kafka
 from headwater.intake.protocol import Taken
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.intake.run import Intake
@@ -58,6 +58,7 @@ from headwater.operate import (
     Views,
     Why,
 )
+from headwater.operate.backlog import Backlog
 from headwater.operate.board import Board
 from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
@@ -342,13 +343,34 @@ class Project:
             log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
         return int(decoded.dead.num_rows)
 
-    def take_in(self, *topics: str) -> list[Taken]:
+    def take_in(self, *topics: str, bulk_above: int | None = None) -> list[Taken]:
         """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
 
         Each event is taken in exactly once, however often and wherever this is called; one that fails raises when the
-        others have ended. One that is paused is left out.
+        others have ended. One that is paused is left out. If a topic of Kafka has more than `bulk_above` messages that
+        are not taken in, tasks of Spark read them, and they are one history commit.
         """
-        return drain([one for one in self.intakes(*topics) if not self.wishes.paused("intake", one.log.topic.name)])
+        chosen = [one for one in self.intakes(*topics) if not self.wishes.paused("intake", one.log.topic.name)]
+        names = [one.log.topic.name for one in chosen]
+        bulk = {} if bulk_above is None else {name: self._take_backlog(name, bulk_above) for name in names}
+        return [_together(bulk.get(taken.stream), taken) for taken in drain(chosen)]
+
+    def _take_backlog(self, name: str, above: int) -> Taken | None:
+        """What tasks of Spark took in; None if the backlog is not that large, isn't Kafka's, or needs one process."""
+        kafka = self.topic(name).intake
+        if not isinstance(kafka, model.Kafka) or kafka.dead_topic is not None:
+            return None
+        schemas, surroundings = self._open("schemas", SCHEMAS).storage, self._surroundings(name)
+        backlog = Backlog(
+            self._topic_log(name),
+            self._dead_log(name),
+            open_kafka(self.topic(name), surroundings),
+            surroundings.clusters.get(kafka.cluster, {}),
+            surroundings.group,
+            (schemas.url, schemas.options),
+            self._maintainer.after,
+        )
+        return backlog.take(above, lambda: self._opened_views().spark)
 
     def intakes(
         self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
@@ -366,18 +388,20 @@ class Project:
         return [self._intake(name, note) for name in named]
 
     def _intake(self, name: str, waits: Callable[[str, HeadwaterError | None], None]) -> Intake:
-        log, settings = self._topic_log(name), self.settings
-        surroundings = Inlets(
+        log, surroundings = self._topic_log(name), self._surroundings(name)
+        return open_intake(log, self._dead_log(name), surroundings, committed=self._maintainer.after, waits=waits)
+
+    def _surroundings(self, name: str) -> Inlets:
+        return Inlets(
             self.name,
             self.folder,
             self.folder / ".headwater",
             self._group(name),
-            settings.kafka,
-            settings.storage,
+            self.settings.kafka,
+            self.settings.storage,
             self.schemas,
             lambda kind, topic: self._open(f"intake/{kind}", topic),
         )
-        return open_intake(log, self._dead_log(name), surroundings, committed=self._maintainer.after, waits=waits)
 
     def _group(self, name: str) -> str:
         """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
@@ -933,6 +957,13 @@ def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
     plan = check(declared)
     findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
     return replace(plan, findings=tuple(findings))
+
+
+def _together(bulk: Taken | None, rest: Taken) -> Taken:
+    """What was taken in by tasks of Spark, if anything was, and then by this process."""
+    if bulk is None:
+        return rest
+    return replace(rest, rows=bulk.rows + rest.rows, dead=bulk.dead + rest.dead, path=bulk.path)
 
 
 @contextmanager

@@ -193,3 +193,17 @@ def test_every_command_can_answer_in_json(name: str) -> None:
     (command,) = [found for found in app.registered_commands if found.name == name]
     assert command.callback is not None
     assert "json_" in inspect.signature(command.callback).parameters
+
+
+def test_append_takes_a_file_or_a_folder_s_files_come_by_intake(tmp_path: Path) -> None:
+    (tmp_path / "headwater.toml").write_text('name = "shop"')
+    (tmp_path / "payments.sql").write_text(
+        "CREATE STREAM payments (id STRING) WITH (connector = 'folder', path = 'in', settle = '0 seconds');"
+    )
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text('{"id": "p0"}\n{"id": "p1"}\n')
+    taken = headwater("intake", "--until-head", folder=tmp_path)
+    assert (taken.returncode, taken.stdout) == (0, "payments: 2 rows; next in: file 2\n")
+    assert headwater("append", "payments", folder=tmp_path).returncode == 2
+    assert headwater("append", "payments", "in/a.jsonl", "--from", "kafka", folder=tmp_path).returncode == 2
+    assert headwater("append", "payments", "--from", "pigeons", folder=tmp_path).returncode == 2

@@ -15,6 +15,6 @@ def show_taken(taken: Taken, json_: bool) -> None:
         return
     dead = f", [red]{taken.dead:,} dead[/] (headwater dead {taken.stream})" if taken.dead else ""
     places = ", ".join(f"{source}: {place}" for source, place in taken.places.items())
-    console.print(
-        f"[green]{taken.stream}[/]: {taken.rows:,} {'row' if taken.rows == 1 else 'rows'}{dead}; next {places}"
-    )
+    reader = " by tasks of Spark" if taken.path == "spark" else ""
+    rows = f"{taken.rows:,} {'row' if taken.rows == 1 else 'rows'}"
+    console.print(f"[green]{taken.stream}[/]: {rows}{reader}{dead}; next {places}")

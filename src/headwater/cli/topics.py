@@ -31,11 +31,17 @@ from headwater.operate.intake import run_intakes
 from headwater.project import Progress as Done
 from headwater.project import Receipt
 
+BULK_ABOVE = 5_000_000
+"""How many messages of a backlog make it worth to start Spark."""
+
 
 @command
 def append(
     topic: TopicName,
-    file: Annotated[str, typer.Argument(help="JSON lines, CSV or Parquet, by its suffix; - for standard input.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(help="JSON lines, CSV, Parquet, Arrow or Avro, by its suffix; - for standard input."),
+    ] = None,
     project: Folder = HERE,
     batch: Annotated[int, typer.Option(min=1, help="Rows per commit.")] = 100_000,
     source: Annotated[
@@ -46,13 +52,26 @@ def append(
     unsorted: Annotated[
         bool, typer.Option("--unsorted", help="Rows that are late by the file's order are meant.")
     ] = False,
-    format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv or parquet.")] = None,
+    format_: Annotated[str | None, typer.Option("--format", help="json, csv, tsv, parquet, arrow or avro.")] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="kafka: what its topic has, instead of a file.", metavar="SOURCE")
+    ] = None,
+    bulk_above: Annotated[
+        int, typer.Option(min=0, help="With --from kafka: how many messages make it worth the tasks of Spark.")
+    ] = BULK_ABOVE,
     version: Annotated[
         int | None, typer.Option("--version", help="The version of the topic that the events are of, if it is earlier.")
     ] = None,
     json_: Json = False,
 ) -> None:
     """Append a file of events. What can't be read becomes a dead letter; the rest goes on."""
+    if (file is None) == (from_ is None) or from_ not in (None, "kafka"):
+        raise typer.BadParameter("give a FILE, or --from kafka")
+    if file is None:
+        with hw.open(project) as opened:
+            for taken in opened.take_in(topic, bulk_above=bulk_above):
+                show_taken(taken, json_)
+        return
     with hw.open(project) as opened, _progress(file, quiet=json_) as progress:
         receipt = opened.append_file(
             topic,

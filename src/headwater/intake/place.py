@@ -27,6 +27,7 @@ from headwater.model import Connector, Folder, Kafka, Topic
 from headwater.sql.options import INTAKES
 
 if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaInlet
     from headwater.intake.kafka.archive import Archive
 
 
@@ -75,7 +76,7 @@ def open_intake(
 def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
     """The inlet that a topic declares, before it is opened."""
     if isinstance(topic.intake, Kafka):
-        return _kafka(topic, topic.intake, surroundings)
+        return open_kafka(topic, surroundings)
     if isinstance(topic.intake, Folder):
         return _folder(topic, topic.intake, surroundings)
     assert isinstance(topic.intake, Connector), topic.intake
@@ -91,7 +92,10 @@ def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas:
     return codec_of(topic, clusters.get(topic.intake.cluster, {}), schemas)
 
 
-def _kafka(topic: Topic, kafka: Kafka, surroundings: Surroundings) -> Inlet:
+def open_kafka(topic: Topic, surroundings: Surroundings) -> KafkaInlet:
+    """The inlet of a topic of Kafka, before it is opened."""
+    kafka = topic.intake
+    assert isinstance(kafka, Kafka), kafka
     with _installed(topic):
         from headwater.intake.kafka import KafkaInlet
     options = surroundings.clusters.get(kafka.cluster, {})

@@ -15,7 +15,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 import pyarrow as pa
 
@@ -64,7 +64,7 @@ class Wait:
 class Taken:
     """What a run took in: rows, dead letters, and the position of each source (`payments[0]`) after it.
 
-    `places` are the positions for people.
+    `places` are the positions for people. `path` says who read: this process, or tasks of Spark.
     """
 
     stream: str
@@ -72,6 +72,7 @@ class Taken:
     dead: int
     positions: Mapping[str, int]
     places: Mapping[str, str]
+    path: Literal["process", "spark"] = "process"
 
 
 class Again(Exception):  # says what to do

@@ -7,27 +7,47 @@ meanwhile; then they are stamped as a whole and committed at once: all of the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from headwater.errors import Fenced
 from headwater.log import producer
 from headwater.log.append import Appended, Request, arrivals_of, stamp_history, times_of
 from headwater.log.clock import Arrivals, Clock
 from headwater.log.datafile import DataFile, measured_columns, write_file
 from headwater.log.journal import Proposal, instant, microseconds, milliseconds
 from headwater.log.producer import Move
+from headwater.log.storage import Storage
 from headwater.log.topic import LOCAL_SOURCE, TopicLog
+from headwater.model import Topic
 
 _SPILL = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
 SOURCE = "_source"
 """The column of a part that names the source of each row."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a history load is stamped with: the number of its commit, the watermark before it, when it arrived."""
+
+    number: int
+    watermark: int
+    arrived: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of a load that is written and not part of the log yet; `newest` are the newest marks of its sources."""
+
+    file: DataFile
+    newest: Mapping[str, int]
+    behind: int
 
 
 @dataclass(frozen=True)
@@ -39,21 +59,19 @@ class _Spilled:
     newest: Mapping[str, int]
     arrived: int
 
-    def parts(self) -> Iterator[tuple[pa.Table, pa.Array]]:
+    def parts(self) -> Iterator[pa.Table]:
         for path in self.paths:
             with pa.memory_map(str(path)) as file:
-                found = pa.ipc.open_file(file).read_all()
-                yield found.drop_columns([SOURCE]), found[SOURCE].combine_chunks()
+                yield pa.ipc.open_file(file).read_all()
 
     def arrivals(self) -> Arrivals:
-        """The load as the clock sees it: only the newest row of each source moves the watermark."""
-        count = len(self.newest)
-        return Arrivals(
-            np.array(list(self.newest.values()), np.int64),
-            np.arange(count, dtype=np.int64),
-            list(self.newest),
-            np.full(count, self.arrived),
-        )
+        return _arrivals(self.newest, self.arrived)
+
+
+def _arrivals(newest: Mapping[str, int], arrived: int) -> Arrivals:
+    """A load as the clock sees it: only the newest row of each source moves the watermark."""
+    marks = np.array(list(newest.values()), np.int64)
+    return Arrivals(marks, np.arange(len(newest), dtype=np.int64), list(newest), np.full(len(newest), arrived))
 
 
 def load(log: TopicLog, batches: Iterable[pa.Table], source: str = LOCAL_SOURCE) -> Appended:
@@ -84,8 +102,12 @@ def load_sources(
         def propose(number: int, clock: Clock) -> Proposal:
             nonlocal behind
             log.check_moves(made)
-            files, behind = _write_parts(log, spilled, number, clock)
-            return proposal_of(log, spilled.rows, spilled.arrivals(), number, clock, files, made)
+            parts = _write_parts(log, spilled, Stamp(number, clock.watermark, max(spilled.arrived, clock.arrived)))
+            behind = sum(part.behind for part in parts)
+            files = [part.file for part in parts]
+            return replace(
+                _proposal(log, spilled.arrivals(), number, clock, files, made), files=[file.path for file in files]
+            )
 
         done = log.commit(propose)
         assert done is not None
@@ -93,26 +115,78 @@ def load_sources(
         return Appended(log.topic.name, number, spilled.rows, instant(proposal.clock.watermark), behind)
 
 
-def proposal_of(
-    log: TopicLog,
-    rows: int,
-    arrivals: Arrivals,
-    number: int,
-    clock: Clock,
-    files: Sequence[DataFile],
-    moves: Sequence[Move],
+def next_stamp(log: TopicLog) -> Stamp:
+    """What a history load is stamped with that is the next commit, as far as can be known now."""
+    log.create()
+    clock = log.clock
+    return Stamp(log.head + 1, clock.watermark, max(microseconds(log.now()), clock.arrived))
+
+
+def write_part(topic: Topic, storage: Storage, stamp: Stamp, part: pa.Table, start: int) -> Written:
+    """Write rows with their sources as a file of a load; the first of them is row `start` of its commit."""
+    rows, sources = part.drop_columns([SOURCE]), part[SOURCE].combine_chunks()
+    stamped = stamp_history(topic, stamp.number, Request.of(rows, sources, stamp.arrived), stamp.watermark, start)
+    behind = int(np.count_nonzero(times_of(topic, rows) < stamp.watermark))
+    file = write_file(storage, stamped, measured_columns(topic))
+    return Written(file, newest_of(topic, rows, sources), behind)
+
+
+def commit_parts(log: TopicLog, stamp: Stamp, parts: Sequence[Written], moves: Sequence[Move]) -> Appended:
+    """Append files that were written for a stamp as one history commit, with moves.
+
+    If another writer was faster they are written anew, for the number that is free. If the moves are refused they are
+    deleted.
+    """
+    newest: dict[str, int] = {}
+    for part in parts:
+        for source, mark in part.newest.items():
+            newest[source] = max(mark, newest.get(source, 0))
+    arrivals = _arrivals(newest, stamp.arrived)
+    current, files = stamp, [part.file for part in parts]
+
+    def propose(number: int, clock: Clock) -> Proposal:
+        nonlocal current, files
+        log.check_moves(moves)
+        wanted = Stamp(number, clock.watermark, max(stamp.arrived, clock.arrived))
+        if wanted != current:
+            files, current = [_restamped(log, file, wanted) for file in files], wanted
+        return _proposal(log, arrivals, number, clock, files, moves)
+
+    try:
+        done = log.commit(propose)
+    except Fenced:
+        for file in files:
+            log.storage.delete(file.path)
+        raise
+    assert done is not None
+    rows, behind = sum(file.rows for file in files), sum(part.behind for part in parts)
+    return Appended(log.topic.name, done[0], rows, instant(done[1].clock.watermark), behind)
+
+
+def _restamped(log: TopicLog, file: DataFile, stamp: Stamp) -> DataFile:
+    rows = pq.read_table(log.storage.open(file.path, file.size))
+    for name, value in (("_commit", stamp.number), ("_watermark", stamp.watermark), ("_arrived_at", stamp.arrived)):
+        at = rows.schema.get_field_index(name)
+        values = pa.repeat(pa.scalar(value, pa.int64()), rows.num_rows).cast(rows.schema.field(at).type)
+        rows = rows.set_column(at, rows.schema.field(at), values)
+    written = write_file(log.storage, rows, measured_columns(log.topic))
+    log.storage.delete(file.path)
+    return written
+
+
+def _proposal(
+    log: TopicLog, arrivals: Arrivals, number: int, clock: Clock, files: Sequence[DataFile], moves: Sequence[Move]
 ) -> Proposal:
-    """The history commit of files that hold so many rows, with moves."""
+    """The history commit of files, with moves."""
     _, after = clock.load(arrivals)
     at = milliseconds(log.now())
     sequences = [move.sequence for move in moves]
-    note: dict[str, Any] = {"rows": rows, "sources": list(arrivals.names)}
+    note: dict[str, Any] = {"rows": sum(file.rows for file in files), "sources": list(arrivals.names)}
     return Proposal(
         kind="history",
         clock=after,
         note=note | ({"producers": producer.as_note(sequences)} if sequences else {}),
         actions=[*producer.as_actions(sequences, number, at), *(file.as_action(at) for file in files)],
-        files=[file.path for file in files],
     )
 
 
@@ -127,25 +201,22 @@ def _spill(log: TopicLog, parts: Iterable[pa.Table], folder: Path) -> _Spilled:
             paths.append(path)
             rows += part.num_rows
             sources = part[SOURCE].combine_chunks()
-            for source, mark in newest_of(log, part.drop_columns([SOURCE]), sources).items():
+            for source, mark in newest_of(log.topic, part.drop_columns([SOURCE]), sources).items():
                 newest[source] = max(mark, newest.get(source, 0))
     return _Spilled(paths, rows, newest, microseconds(log.now()))
 
 
-def newest_of(log: TopicLog, rows: pa.Table, sources: pa.Array) -> dict[str, int]:
+def newest_of(topic: Topic, rows: pa.Table, sources: pa.Array) -> dict[str, int]:
     """The newest mark of each source, as the clock of the topic takes it from rows."""
-    arrivals = arrivals_of(log.topic, [Request.of(rows, sources, 0)])
+    arrivals = arrivals_of(topic, [Request.of(rows, sources, 0)])
     marks = [int(arrivals.marks[arrivals.sources == at].max()) for at in range(len(arrivals.names))]
     return dict(zip(arrivals.names, marks, strict=True))
 
 
-def _write_parts(log: TopicLog, spilled: _Spilled, number: int, clock: Clock) -> tuple[list[DataFile], int]:
-    """Stamp every part for this number and write it; returns the files and how many rows are behind the watermark."""
-    files, start, behind = [], 0, 0
-    for rows, sources in spilled.parts():
-        request = Request.of(rows, sources, max(spilled.arrived, clock.arrived))
-        stamped = stamp_history(log.topic, number, request, clock.watermark, start)
-        files.append(write_file(log.storage, stamped, measured_columns(log.topic)))
-        behind += int(np.count_nonzero(times_of(log.topic, rows) < clock.watermark))
-        start += rows.num_rows
-    return files, behind
+def _write_parts(log: TopicLog, spilled: _Spilled, stamp: Stamp) -> list[Written]:
+    """Stamp every part and write it."""
+    written, start = [], 0
+    for part in spilled.parts():
+        written.append(write_part(log.topic, log.storage, stamp, part, start))
+        start += part.num_rows
+    return written

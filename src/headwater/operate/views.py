@@ -506,6 +506,11 @@ class Views:
     def _cores(self) -> int:
         return max(1, int(self._spark.sparkContext.defaultParallelism))
 
+    @property
+    def spark(self) -> Any:
+        """The project's session of Spark, which starts when it is first needed."""
+        return self._spark
+
     @cached_property
     def _spark(self) -> Any:
         from headwater.engine.session import open_session

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 import headwater as hw
@@ -22,6 +22,7 @@ from headwater.errors import (
     SourceUnavailable,
     TooMuchPoison,
 )
+from headwater.intake.kafka.client import _led
 from headwater.intake.run import Intake
 from headwater.intake.schema.known import Draft
 from headwater.operate.halt import Halt
@@ -458,3 +459,36 @@ def test_a_project_that_runs_takes_in_what_comes_until_it_is_stopped(shop: Make)
         running.join(60)
         assert not running.is_alive()
     assert ids(payments) == ["p0", "p1", "p2"]
+
+
+def test_duplicates_are_rows_and_a_clock_set_to_2099_is_a_dead_letter(shop: Make) -> None:
+    payments = shop(partitions=1)
+    ahead = b'{"id": "p9", "amount": 9, "at": "2099-01-01T00:00:00Z"}'
+    payments.send([event(0), event(0), ahead, event(1)])
+    assert take_in(payments) == (3, 1)
+    assert ids(payments) == ["p0", "p0", "p1"]
+    assert letters(payments) == [(f"{payments.topic}[0]:2", "time-out-of-range")]
+    with payments.open() as project:
+        assert project.watermark("payments") < datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_a_partition_whose_leader_changes_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.intake.kafka.client.ANSWER_SECONDS", 0.3)
+    asked = 0
+
+    def ask(until: int) -> str:
+        nonlocal asked
+        asked += 1
+        if asked < until:
+            raise KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
+        return "led"
+
+    assert _led(lambda: ask(3)) == "led"
+    with pytest.raises(KafkaException):
+        _led(lambda: ask(1_000_000))
+    with pytest.raises(KafkaException):  # what doesn't pass by itself isn't waited for
+        _led(lambda: _raise(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+
+
+def _raise(code: int) -> None:
+    raise KafkaException(KafkaError(code))

@@ -147,6 +147,12 @@ class KafkaInlet(Inlet):
             for at, end in self._targets.items()
         )
 
+    @property
+    def backlog(self) -> dict[Partition, tuple[int, int]]:
+        """What is to be read of each partition when it is opened alone: from an offset to before another."""
+        found = {at: (self._positions.offset(at), end) for at, end in self._targets.items()}
+        return {at: (first, end) for at, (first, end) in found.items() if first < end}
+
     def _nothing(self) -> Gathered:
         return Gathered(several=len(self._kafka.topics) != 1)
 

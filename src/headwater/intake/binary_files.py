@@ -1,0 +1,107 @@
+"""Files whose events are not lines: Parquet, Arrow and Avro, a chunk at a time."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.errors import ArgumentRefused, ExtraMissing
+from headwater.intake.chunk import Chunk, Format
+
+_ARROW = b"ARROW1"
+"""How a file of Arrow begins; a stream doesn't."""
+
+
+def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    _refuse_streams(source, "Parquet")
+    size = source.stat().st_size if isinstance(source, Path) else 0
+    with pq.ParquetFile(source) as file:
+        total, first = max(1, file.metadata.num_rows), 1
+        for batch in file.iter_batches(batch_size=batch_rows):
+            done = first - 1 + batch.num_rows
+            yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
+            first = done + 1
+
+
+def _arrow(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    """Arrow's file format, which Feather is, or its stream format."""
+    _refuse_streams(source, "Arrow")
+    with pa.OSFile(str(source)) if isinstance(source, Path) else nullcontext(source) as file:
+        is_file = file.read(len(_ARROW)) == _ARROW
+        file.seek(0)
+        first = 1
+        for table in _arrow_tables(file, is_file):
+            for start in range(0, table.num_rows, batch_rows):
+                part = table.slice(start, batch_rows)
+                yield Chunk(part, "arrow", first, file.tell())
+                first += part.num_rows
+
+
+def _arrow_tables(file: Any, is_file: bool) -> Iterator[pa.Table]:
+    if is_file:
+        opened = pa.ipc.open_file(file)
+        yield from (pa.Table.from_batches([opened.get_batch(at)]) for at in range(opened.num_record_batches))
+    else:
+        yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(file))
+
+
+def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    """Avro's object container files."""
+    try:
+        from fastavro import reader
+    except ModuleNotFoundError as cause:
+        raise ExtraMissing(
+            "a file of Avro needs the package fastavro",
+            detail="It is not installed: it comes with an extra.",
+            hint="Run `pip install 'headwater[kafka]'`.",
+        ) from cause
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+        first = 1
+        try:
+            found = reader(file)
+            records: Iterator[Any] = map(_with_texts, found) if _has_uuids(found.writer_schema) else iter(found)
+            while rows := list(islice(records, batch_rows)):
+                yield Chunk(rows, "avro", first, file.tell() if hasattr(file, "tell") else 0)
+                first += len(rows)
+        except (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError, zlib.error) as problem:
+            raise OSError(str(problem) or type(problem).__name__) from problem
+
+
+def _has_uuids(schema: Any) -> bool:
+    return "'uuid'" in str(schema)
+
+
+def _with_texts(value: Any) -> Any:
+    """A value with each UUID in it as its text, which is what a column takes."""
+    match value:
+        case UUID():
+            return str(value)
+        case dict():
+            return {name: _with_texts(found) for name, found in value.items()}
+        case list():
+            return [_with_texts(found) for found in value]
+        case _:
+            return value
+
+
+def _refuse_streams(source: Path | Any, form: str) -> None:
+    if not isinstance(source, Path) and not (hasattr(source, "seekable") and source.seekable()):
+        raise ArgumentRefused(
+            f"a stream can't be read as {form.lower()}", hint=f"{form} is read from its end; give a file."
+        )
+
+
+BINARY: dict[Format, Callable[[Path | Any, int], Iterator[Chunk]]] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "avro": _avro,
+}
+"""How to read each of these formats, from a path or a stream that can be read from its end."""

@@ -1,0 +1,166 @@
+"""A large backlog of a Kafka topic, read by Spark: ranges of offsets are tasks, and what they write is one commit.
+
+The rows are those that one process would take in, one after the other; as a history load they are stamped as a whole,
+so nothing in them is late for itself. Dead letters, positions and what comes after the backlog are as they always are.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from headwater import errors
+from headwater.errors import HeadwaterError
+from headwater.intake.breaker import Breaker
+from headwater.intake.places import Places
+from headwater.intake.protocol import Taken
+from headwater.log import TopicLog
+from headwater.log.bulk import commit_parts, next_stamp
+from headwater.log.journal import instant
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka import KafkaInlet
+    from headwater.intake.kafka.client import Partition
+    from headwater.intake.kafka.ranges import Done, Job, Range
+
+TASK_MESSAGES = 1_000_000
+"""How many messages a task reads at most."""
+MOST_ROWS = 2**31 - 1
+"""How many rows a commit may have."""
+Place = tuple[str, Mapping[str, str]]
+"""Where a log is, and with which options."""
+
+
+class Backlog:
+    """What a topic of Kafka has that the log of a stream or table doesn't. One process at a time."""
+
+    def __init__(
+        self,
+        log: TopicLog,
+        dead: TopicLog,
+        inlet: KafkaInlet,
+        options: Mapping[str, str],
+        group: str,
+        schemas: Place,
+        committed: Callable[[TopicLog, int], None] = lambda _, __: None,
+    ) -> None:
+        """`inlet` is not open yet; `committed` is told of the commit."""
+        self._log, self._dead, self._inlet = log, dead, inlet
+        self._options, self._group, self._schemas = options, group, schemas
+        self._committed = committed
+
+    def take(self, above: int, spark: Callable[[], Any]) -> Taken | None:
+        """Take the backlog in as one commit; None if it has no more than so many messages: then nothing was done.
+
+        `Fenced` if another process takes in.
+        """
+        places = Places("kafka", self._log, self._dead)
+        with closing(self._inlet):
+            self._inlet.open(places, alone=True)
+            backlog = self._inlet.backlog
+            if sum(end - first for first, end in backlog.values()) <= above:
+                return None
+            job = self._job(places, backlog)
+            session = spark()
+            ranges = list(split(backlog, max(1, int(session.sparkContext.defaultParallelism))))
+            return self._commit(places, job, _run(session, job, ranges))
+
+    def _job(self, places: Places, backlog: Mapping[Partition, tuple[int, int]]) -> Job:
+        from headwater.intake.kafka.ranges import Job
+
+        log, stamp = self._log.storage, next_stamp(self._log)
+        buried = {str(at): frozenset(places.buried(str(at), str(at))) for at in backlog}
+        return Job(
+            self._log.topic, dict(self._options), self._group, (log.url, log.options), self._schemas, stamp,
+            instant(stamp.arrived), buried,
+        )  # fmt: skip
+
+    def _commit(self, places: Places, job: Job, done: Sequence[Done]) -> Taken:
+        kept = list(_contiguous(done))
+        reached = {str(found.range.partition): found.reached for found in kept}
+        parts = [part for found in kept for part in found.files]
+        letters = pa.concat_tables([found.letters for found in kept])
+        breaker = Breaker(self._log.topic.name, job.kafka.max_dead)
+        rows = sum(part.file.rows for part in parts)
+        breaker.check(rows, letters.num_rows, lambda: letters["reason"].slice(0, 3).to_pylist())
+        self._inlet.check()
+        sources = list(dict.fromkeys(letters["source"].to_pylist()))
+        dead_moves = places.dead_moves(reached, sources)
+        if letters.num_rows:
+            self._dead.append(
+                letters, source=letters["source"].combine_chunks(), arrived_at=job.arrived_at, moves=dead_moves
+            )
+        moves = places.moves(reached)
+        appended = commit_parts(self._log, job.stamp, parts, moves)
+        places.moved(moves, dead_moves)
+        self._inlet.taken(reached)
+        self._committed(self._log, appended.commit)
+        positions = {source: place.log for source, place in sorted(places.sources.items())}
+        spelled = {source: self._inlet.spell(source, at) for source, at in positions.items()}
+        return Taken(self._log.topic.name, appended.rows, letters.num_rows, positions, spelled, "spark")
+
+
+def split(backlog: Mapping[Partition, tuple[int, int]], tasks: int) -> Iterator[Range]:
+    """The backlog in ranges of about the same size, at least so many, in the order of partitions and offsets."""
+    from headwater.intake.kafka.ranges import Range
+
+    total = sum(end - first for first, end in backlog.values())
+    size = max(1, min(TASK_MESSAGES, -(-total // tasks)))
+    start = 0
+    for partition, (first, end) in sorted(backlog.items()):
+        for at in range(first, end, size):
+            upto = min(at + size, end, at + MOST_ROWS - start)
+            if upto > at:
+                yield Range(partition, at, upto, start)
+            start += upto - at
+
+
+def _run(session: Any, job: Job, ranges: Sequence[Range]) -> list[Done]:
+    """Each range in a task of its own."""
+
+    def take(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                yield pa.record_batch([pa.array([_attempt(job, ranges[at])], pa.binary())], ["done"])
+
+    numbers = session.range(0, len(ranges), 1, len(ranges))
+    found = [pickle.loads(row["done"]) for row in numbers.mapInArrow(take, "done binary").collect()]  # noqa: S301
+    for failed in found:
+        if isinstance(failed, _Failed):
+            raise failed.error()
+    return sorted(found, key=lambda done: (done.range.partition, done.range.first))
+
+
+class _Failed:
+    """An error of a task, on its way to the driver."""
+
+    def __init__(self, error: HeadwaterError) -> None:
+        self._kind, self._told = type(error).__name__, (error.summary, error.detail, error.hint)
+
+    def error(self) -> HeadwaterError:
+        summary, detail, hint = self._told
+        found: HeadwaterError = getattr(errors, self._kind)(summary, detail=detail, hint=hint)
+        return found
+
+
+def _attempt(job: Job, range_: Range) -> bytes:
+    from headwater.intake.kafka.ranges import take_range
+
+    try:
+        return pickle.dumps(take_range(job, range_))
+    except HeadwaterError as error:
+        return pickle.dumps(_Failed(error))
+
+
+def _contiguous(done: Sequence[Done]) -> Iterator[Done]:
+    """The ranges up to where each partition could be read: behind an open transaction there is nothing yet."""
+    ended: set[Partition] = set()
+    for found in done:
+        if found.range.partition not in ended:
+            yield found
+            if found.reached < found.range.end:
+                ended.add(found.range.partition)
