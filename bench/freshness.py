@@ -5,14 +5,17 @@ of them, then four; 2,000 a second into settled views, behind a history that fil
 latency is measured from before the append until the batch that has read it is in the store, and until the newest event
 of that batch has been received as a server-sent event. The first half of each run warms up.
 
-    python bench/freshness.py [SECONDS] [NAME ...]
+Where the time goes: *append* until the commit is durable, *wait* until a batch begins that reads it, *batch* until its
+rows are computed, *store* until they are written, *notice* until the subscriber has them.
+
+    python -m bench.freshness [SECONDS] [NAME ...] [--plot FILE]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -27,12 +30,14 @@ import numpy as np
 import pyarrow as pa
 
 import headwater as hw
+from bench.stacked import stacked
 from headwater.config import ServeSettings
 from headwater.operate import Reading
 from headwater.project import Project
 from headwater.serve import open_server
 
 COMMITS = 5
+PARTS = ("append", "wait", "batch", "store", "notice")
 STREAM = """
 CREATE STREAM clicks (id BIGINT, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '2' SECOND) WITH (idle = '5 seconds');
@@ -84,28 +89,52 @@ CASES = (
 
 
 class Watched:
-    """When each commit was appended, and how long it took until it was in a store, and with the subscriber."""
+    """When each commit was appended, how long each part of its way took, and when the subscriber had it.
+
+    The parts of a commit add up to how long after the append its events were in the store; *notice* comes on top.
+    """
 
     def __init__(self) -> None:
-        self.appended: dict[int, float] = {}
+        self.appended: dict[int, tuple[float, float]] = {}
         self.numbered: dict[int, float] = {}
-        self.stored: list[float] = []
+        self.newest: dict[int, int] = {}
+        self.parts: list[tuple[float, float, float, float]] = []
         self.received: list[float] = []
+        self.noticed: list[float] = []
+        self._stored: dict[int, float] = {}
         self._read: dict[str, int] = {}
         self.warm = False
 
+    @property
+    def stored(self) -> list[float]:
+        """How long each commit took until it was in a store."""
+        return [sum(parts) for parts in self.parts]
+
     def store(self, reading: Reading) -> None:
         """A batch is in the store."""
-        now, upto = time.perf_counter(), reading.commits.get("clicks", 0)
+        now, upto = time.time(), reading.commits.get("clicks", 0)
         for commit in range(self._read.get(reading.view, upto) + 1, upto + 1):
-            if self.warm and commit in self.appended:
-                self.stored.append(now - self.appended[commit])
+            if self.warm and commit in self.appended and reading.began_at is not None:
+                before, after = self.appended[commit]
+                began, writing = max(after, reading.began_at.timestamp()), reading.writing.total_seconds()
+                self.parts.append((after - before, began - after, now - began - writing, writing))
+                if reading.view == "v0":
+                    self._stored[self.newest[commit]] = now
         self._read[reading.view] = upto
 
     def receive(self, newest: int) -> None:
         """The subscriber has a batch whose newest event has this number."""
         if self.warm and newest in self.numbered:
-            self.received.append(time.perf_counter() - self.numbered[newest])
+            now = time.time()
+            self.received.append(now - self.numbered[newest])
+            if newest in self._stored:
+                self.noticed.append(max(0.0, now - self._stored[newest]))
+
+    def shares(self) -> dict[str, float]:
+        """The mean of each part, in milliseconds."""
+        parts = np.mean(self.parts, axis=0) if self.parts else np.zeros(len(PARTS) - 1)
+        notice = float(np.mean(self.noticed)) if self.noticed else 0.0
+        return {name: 1000 * float(value) for name, value in zip(PARTS, [*parts, notice], strict=True)}
 
 
 def clicks(case: Case, first: int, at: np.ndarray[Any, Any]) -> pa.Table:
@@ -132,10 +161,11 @@ def append(project: Project, case: Case, first: int, watched: Watched, seconds: 
     for number in range(int(seconds * COMMITS)):
         watched.warm = number > seconds * COMMITS / 2
         rows = clicks(case, first + number * size, np.full(size, time.time_ns() // 1000))
-        before = time.perf_counter()
-        watched.numbered[first + (number + 1) * size - 1] = before
+        before, newest = time.time(), first + (number + 1) * size - 1
+        watched.numbered[newest] = before
         commit = project.append("clicks", rows).commit
-        watched.appended[commit] = before
+        watched.newest[commit] = newest
+        watched.appended[commit] = (before, time.time())
         time.sleep(max(0.0, began + (number + 1) / COMMITS - time.perf_counter()))
 
 
@@ -183,15 +213,26 @@ def measure(case: Case, seconds: float) -> Watched:
 
 
 def main() -> None:
-    """Print a table."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    """Print how fresh views are, then where the time goes; draw the latter if a file is named."""
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("seconds", nargs="?", type=float, default=60.0)
+    arguments.add_argument("names", nargs="*")
+    arguments.add_argument("--plot", type=Path, help="An SVG file to draw where the time goes in.")
+    wanted = arguments.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {COMMITS} commits/s; milliseconds")
     print(f"{'':32}{'events/s':>10}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
-    for case in (found for found in CASES if found.name in (sys.argv[2:] or [found.name])):
-        watched = measure(case, seconds)
+    shares = {}
+    for case in (found for found in CASES if found.name in (wanted.names or [found.name])):
+        watched = measure(case, wanted.seconds)
+        shares[case.name] = watched.shares()
         for where, found in (("store", watched.stored), ("subscriber", watched.received)):
             shown = "".join(f"{value * 1000:8.0f}" for value in np.percentile(found, [50, 90, 99])) if found else ""
             print(f"{f'{case.name}, {where}':32}{case.rate:10,}{len(found):8}{shown}", flush=True)
+    print(f"\nwhere the time goes, means{'':6}" + "".join(f"{name:>9}" for name in PARTS))
+    for name, found in shares.items():
+        print(f"{name:32}" + "".join(f"{value:9.0f}" for value in found.values()))
+    if wanted.plot:
+        wanted.plot.write_text(stacked(shares, "milliseconds"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,13 @@ def test_an_intake_is_the_same_in_python_and_in_sql() -> None:
     assert stream("s", columns={"a": "INT", "k": "STRING"}, intake=intake) == declared
 
 
+def test_a_folder_is_the_same_in_python_and_in_sql() -> None:
+    text = "CREATE STREAM s (a INT) WITH (connector = 'folder', path = 'in', order = 'modified', settle = '1 minute')"
+    intake = model.Folder(path="in", order="modified", settle=timedelta(minutes=1))
+    (declared,) = parse_declarations(text, "s.sql").declarations
+    assert stream("s", columns={"a": "INT"}, intake=intake) == declared
+
+
 def test_an_intake_that_a_package_brings_along_reads_its_options_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

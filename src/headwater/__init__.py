@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
-    from headwater.model import Bounded, Connector, Emit, Kafka, Punctuated, Quantile
+    from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Punctuated, Quantile
     from headwater.plan import Plan
     from headwater.project import Progress, Project, Receipt
     from headwater.project import open_project as open  # noqa: A004  # read as hw.open
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "HeadwaterError", "Kafka", "Origin",
-    "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function", "hop", "open",
-    "outlet", "session", "stream", "table", "tumble", "upcast", "view",
+    "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
+    "Origin", "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function",
+    "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
 ]  # fmt: skip
 
 _HOMES = {
@@ -38,7 +38,7 @@ _HOMES = {
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),
-    "model": ("Bounded", "Connector", "Emit", "Kafka", "Punctuated", "Quantile"),
+    "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Punctuated", "Quantile"),
     "plan": ("Plan",),
     "project": ("Progress", "Project", "Receipt", "open"),
 }

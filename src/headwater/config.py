@@ -62,6 +62,12 @@ class ServeSettings(_Section):
 
     host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
     port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
+    tls_cert: str | None = Field(default=None, description="A file with the certificate (chain) to serve with TLS.")
+    tls_key: str | None = Field(default=None, description="A file with the certificate's key.")
+    tls_key_password: str | None = Field(default=None, description="What the key is encrypted with, if it is.")
+    requests_per_second: float | None = Field(
+        default=None, ge=0, description="How often a client may ask; 0 for no limit."
+    )
     dashboard: bool = Field(
         default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
     )

@@ -20,7 +20,7 @@
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
-    │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost  NotUpcast
+    │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost  NotUpcast  FileReplaced
     │   └── MessageTooLarge  RowWithdrawn  DeliveryRefused    what an outlet can't deliver: a dead letter of the outlet
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
@@ -426,6 +426,10 @@ class NotUpcast(DataError):
 
 class EventsLost(DataError):
     """Events were deleted at their source before they were taken in, and an intake was told to go on."""
+
+
+class FileReplaced(DataError):
+    """A file was replaced with other content after it was admitted by an intake; the new content is not taken in."""
 
 
 class MessageTooLarge(DataError):

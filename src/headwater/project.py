@@ -59,6 +59,7 @@ from headwater.operate import (
     Views,
     Why,
 )
+from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
@@ -75,7 +76,7 @@ from headwater.outlets import OpenTarget, Surroundings, open_target
 from headwater.outlets.dead import letters_topic, seen_once
 from headwater.outlets.webhook import Waiting
 from headwater.plan import Plan, PlannedOutlet, PlannedView, check
-from headwater.store import OpenStore, Version, open_store
+from headwater.store import OpenStore, Position, Version, open_store
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -84,6 +85,8 @@ UNSORTED_SHARE = 0.1
 UNSORTED_ROWS = 100
 STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
+CUT_WAIT = timedelta(seconds=5)
+"""How long a cut of several views is waited for."""
 DERIVED = "derived"
 """The folder of derived topics."""
 _NOWHERE = Origin("")
@@ -673,9 +676,22 @@ class Project:
         """The version of a view that is served, with its position; None while it has no rows to serve."""
         return self._opened_views().served(view)
 
+    def place(self, view: str) -> tuple[int, Position | None] | None:
+        """The version of a view that is served and its position, as `served` has them; None while it has no rows."""
+        return self._opened_views().place(view)
+
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""
         return self._opened_views().store(view).read(self.plan().view(view).name)
+
+    def rows_at_cut(self, *views: str, wait: timedelta = CUT_WAIT) -> list[ViewAt]:
+        """The rows of several views, true for the same commits of what they read together.
+
+        The newest such cut is taken, led back to by the changelogs; if there is none, it is waited for so long, and
+        then `NotReached` is raised. `ArgumentRefused` if views read the same topic in different ways, one through
+        another view: then no commit tells of both.
+        """
+        return self._opened_views().cut(views, wait)
 
     def watch(self, view: str, *, stop: threading.Event | None = None) -> Iterator[pa.Table]:
         """What each batch changes in a view from now on, whichever process runs it, until `stop` is set."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import ArgumentRefused
 from headwater.intake import Decoded, Decoder, read_file
-from headwater.intake.files import Format
+from headwater.intake.chunk import Format
 from headwater.model import Column, Stream
 from tests.intake.strategies import same, scalar_types, tables
 from tests.intake.topics import stream_of

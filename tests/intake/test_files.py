@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from headwater.errors import ArgumentRefused
 from headwater.intake import Decoded, Decoder, json_lines_of, read_file
-from headwater.intake.files import LONGEST_RECORD, Format
+from headwater.intake.chunk import Format
+from headwater.intake.files import LONGEST_RECORD
 from headwater.model import Column
 from tests.intake.topics import ORDERS, stream_of
 

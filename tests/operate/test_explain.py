@@ -69,10 +69,18 @@ def test_the_state_that_operators_keep_has_an_end(query: str, kept: list[str]) -
 
 
 def test_groups_without_an_end_keep_nothing_and_say_for_how_long_a_row_counts() -> None:
-    found = view("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '7 days')")
+    found = view("SELECT customer, max(at) AS last FROM orders GROUP BY customer", "WITH (retention = '7 days')")
     assert [str(kept) for kept in kept_by(found)] == [
         "settle: its position in the store; each step reads the log again, 1 week back",
         "groups without an end: nothing; rows count in them, until their time + 1 week",
+    ]
+
+
+def test_groups_without_an_end_in_which_everything_adds_up_keep_totals() -> None:
+    found = view("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '7 days')")
+    assert [str(kept) for kept in kept_by(found)] == [
+        "settle: its position in the store; each step reads what is new, and what counts no more",
+        "totals: one row per customer, until no row counts in it",
     ]
 
 

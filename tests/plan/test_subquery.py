@@ -78,6 +78,36 @@ def test_a_value_that_is_not_bounded_in_time_or_not_one_is_refused(
     assert finding.hint
 
 
+def test_whether_there_are_rows_inside_an_expression_is_a_count_of_the_same_window() -> None:
+    rows = f"FROM {PAYMENTS} AS p WHERE p.window_end = o.window_end AND p.order_id = o.id"
+    exists = f"SELECT id FROM {ORDERS} AS o WHERE amount > 9 OR NOT EXISTS (SELECT 1 {rows})"
+    counted = f"SELECT id FROM {ORDERS} AS o WHERE amount > 9 OR NOT ((SELECT count(*) {rows}) > 0)"
+    assert stages(exists) == stages(counted)
+    shown = f"SELECT id, EXISTS (SELECT p.paid {rows}) AS is_paid FROM {ORDERS} AS o"
+    assert [str(column) for column in view(shown).columns] == ["id STRING NOT NULL", "is_paid BOOLEAN"]
+    listed = f"""
+        SELECT id FROM {ORDERS} AS o
+        WHERE amount > 9 OR id IN (SELECT p.order_id FROM {PAYMENTS} AS p WHERE p.window_end = o.window_end)
+    """
+    assert stages(listed) == stages(f"SELECT id FROM {ORDERS} AS o WHERE amount > 9 OR EXISTS (SELECT 1 {rows})")
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind"),
+    [
+        (f"amount > 9 OR id NOT IN (SELECT p.order_id FROM {PAYMENTS} p WHERE p.window_end = o.window_end)",
+         NotSupportedYet),
+        ("amount > 9 OR EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id)", UnboundedJoin),
+        (f"amount > 9 OR EXISTS (SELECT 1 FROM {PAYMENTS} p WHERE p.window_end = o.window_end AND p.paid > o.amount)",
+         QueryRefused),
+    ],
+)  # fmt: skip
+def test_rows_inside_an_expression_that_no_count_tells_of_are_refused(condition: str, kind: type[Finding]) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS SELECT id FROM {ORDERS} AS o WHERE {condition}").errors
+    assert type(finding) is kind
+    assert finding.hint
+
+
 def test_in_may_bound_its_subquery_in_time() -> None:
     within = "p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR"
     listed = f"SELECT id FROM orders o WHERE id IN (SELECT order_id FROM payments p WHERE {within})"

@@ -30,6 +30,12 @@ def test_a_silence_before_the_events_does_not_press_them_together() -> None:
     assert [part["name"] for part in drawn["series"]] == ["till", "phone", "watermark"]
 
 
+def test_of_nothing_there_are_no_axes() -> None:
+    for drawn in (charts.scatter({}, []), charts.lines({"a": []}), charts.commits([])):
+        assert drawn["title"]["text"] == "nothing yet"
+        assert not drawn["yAxis"]["show"]
+
+
 def test_lines_have_the_colour_of_their_name() -> None:
     drawn = charts.lines({"a": [(NOON, 1.0)], "b": [(NOON, 0.123456)]}, "s")
     assert drawn["series"][1]["data"] == [[1767268800000, 0.1235]]

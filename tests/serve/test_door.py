@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from starlette.requests import HTTPConnection
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -18,7 +20,7 @@ from headwater.config import ServeSettings
 from headwater.errors import RoleRefused, TokenRefused
 from headwater.serve import open_server
 from headwater.serve.access import Tokens
-from headwater.serve.door import COOKIE, LOGIN, SESSIONS, Door
+from headwater.serve.door import COOKIE, LOGIN, SESSIONS, Door, routes
 from tests.serve.conftest import DECLARED
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -113,3 +115,11 @@ def test_sessions_end_by_themselves_and_there_are_so_many(tmp_path: Path) -> Non
         door.access(request(second))
     with pytest.raises(RoleRefused):
         door.log_in(tokens.create("narrow", "read", streams=["payments"]))
+
+
+def test_over_tls_a_session_is_sent_over_tls_alone(tmp_path: Path) -> None:
+    tokens, app = Tokens(tmp_path), FastAPI()
+    app.include_router(routes(Door(tokens), "bank"))
+    client = TestClient(app, base_url="https://bank.example", follow_redirects=False)
+    cookie = client.post(LOGIN, data={"token": tokens.create("reader", "read")}).headers["set-cookie"]
+    assert all(part in cookie for part in ("Secure", "HttpOnly", "SameSite=strict"))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from headwater.operate import Ledger, Status
 from headwater.operate.figures import Figures
 from headwater.operate.status import SourceStatus, StoreStatus, TopicStatus, ViewStatus
+from headwater.operate.wish import Paused
 from headwater.project import Project
 from headwater.serve.dashboard.history import KEPT, History, rates, recent_rate
 from headwater.serve.dashboard.lineage import Drawing, Node, drawing_of, told
 from headwater.serve.dashboard.overview import LINES, charts_of, figures_of, row_of
+from headwater.serve.dashboard.view import trouble_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 GRAPH = {
@@ -89,6 +92,13 @@ def test_lineage_leads_from_sources_to_stores_and_says_how_each_is() -> None:
     }  # fmt: skip
 
 
+def test_a_stream_that_nothing_was_heard_of_stands_beside_the_others() -> None:
+    kinds = (("a x", "source"), ("a", "stream"), ("b", "stream"), ("v", "view"))
+    drawing = Drawing(tuple(Node(name, kind, name) for name, kind in kinds), (("a x", "a"), ("b", "v")))
+    lefts = {name: place.left for name, place in drawing.places().items()}
+    assert lefts["a x"] < lefts["a"] == lefts["b"] < lefts["v"]
+
+
 def test_what_reads_the_same_stands_together() -> None:
     names = [Node(name, "view", name) for name in ("a", "b", "x", "y")]
     drawing = Drawing(tuple(names), (("b", "x"), ("a", "y")))
@@ -116,3 +126,16 @@ def test_a_view_is_told_in_a_line_and_the_worst_of_many_are_drawn() -> None:
     lag = charts_of(remembered(many).moments())[1]
     assert len(lag["series"]) == LINES
     assert min(part["data"][-1][1] for part in lag["series"]) == 4 + 12 - LINES
+
+
+def test_a_view_that_does_not_follow_says_why() -> None:
+    follows = status(0, 10).views[0]
+    assert follows.figures is not None and trouble_of(follows) is None
+    waits = replace(follows.figures, state="waiting", note="attempt 2 of 5 in 1.0 s: the store is locked")
+    assert trouble_of(replace(follows, figures=waits)) == "attempt 2 of 5 in 1.0 s: the store is locked"
+    error = {"error": "view-failed", "summary": 'view "spend" stopped', "hint": "Run `headwater catch-up`."}
+    stopped = replace(follows, figures=replace(follows.figures, state="stopped", error=error))
+    assert trouble_of(stopped) == 'view "spend" stopped\nRun `headwater catch-up`.'
+    assert trouble_of(replace(follows, paused=Paused(NOON, "cleaning"))) == (
+        "paused since 2026-01-01 12:00:00 UTC: cleaning"
+    )

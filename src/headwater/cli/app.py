@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 
 import headwater as hw
 from headwater.cli import template
-from headwater.cli.arguments import parse_instant, parse_since
+from headwater.cli.arguments import parse_instant, parse_since, parse_span
 from headwater.cli.intake import show_taken
 from headwater.cli.output import (
     as_record,
@@ -428,6 +428,26 @@ def query(
     """Ask the store; nothing can be written."""
     with hw.open(project) as opened:
         show_table(opened.query(statement, store=store, limit=limit), json_)
+
+
+@command
+def rows(
+    views: Annotated[list[str], typer.Argument(metavar="VIEW...", help="Views of the project.")],
+    wait: Annotated[str, typer.Option(help="How long a common cut is waited for.")] = "5s",
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the rows of views, all true for the same commits of what they read together."""
+    with hw.open(project) as opened:
+        found = opened.rows_at_cut(*views, wait=parse_span(wait))
+    for at in found:
+        if json_:
+            place = {"view": at.view, "version": at.version, "batch": at.batch, "commits": dict(at.commits)}
+            print_json(place | {"rows": at.rows.to_pylist()})
+        else:
+            commits = ", ".join(f"{topic} {commit}" for topic, commit in at.commits.items())
+            console.print(f"[bold]{at.view}[/], version {at.version}, at {commits}")
+            show_table(at.rows, as_records=False)
 
 
 @command

@@ -14,7 +14,7 @@ def show_taken(taken: Taken, json_: bool) -> None:
         print_json(asdict(taken))
         return
     dead = f", [red]{taken.dead:,} dead[/] (headwater dead {taken.stream})" if taken.dead else ""
-    places = ", ".join(f"{partition}: {offset:,}" for partition, offset in taken.positions.items())
+    places = ", ".join(f"{source}: {place}" for source, place in taken.places.items())
     console.print(
         f"[green]{taken.stream}[/]: {taken.rows:,} {'row' if taken.rows == 1 else 'rows'}{dead}; next {places}"
     )

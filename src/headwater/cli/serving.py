@@ -39,6 +39,10 @@ def run(
         str | None, typer.Option(help="The address to serve on; as in headwater.toml, else loopback.")
     ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on.")] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certificate: serve with TLS. Its key is --tls-key.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's key.")] = None,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for views that another run works on, or stop them.")
@@ -49,11 +53,14 @@ def run(
     """Keep views at the head, serve them and let outlets send, until Ctrl-C or SIGTERM. One that fails stops alone."""
     narrator = Narrator(as_records=json_)
     with hw.open(project) as opened, ended_by_signals() as stop:
-        wanted = {"host": host, "port": port}
+        files = {name: path and str(path.absolute()) for name, path in (("tls_cert", tls_cert), ("tls_key", tls_key))}
+        wanted = {"host": host, "port": port, **files}
         settings = opened.settings.serve.model_copy(update={k: v for k, v in wanted.items() if v is not None})
         opened.plan()
         with open_server(opened, settings) if serve else nullcontext() as server:
             narrator.tell("project starts", project=opened.name, url=server.url if server else None)
+            if server and server.is_in_the_clear:
+                narrator.tell("tokens are sent in the clear: see --tls-cert", "warning", url=server.url)
             opened.run(
                 *(views or ()),
                 progress=narrator.progress,

@@ -13,6 +13,7 @@ from typing import Any
 
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.kept import keeps_panes
+from headwater.engine.totals import keeps_totals
 from headwater.engine.view import pace_of
 from headwater.log import TopicLog
 from headwater.model import Session, spell_duration
@@ -48,6 +49,10 @@ def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
         keys = ", ".join([*(key.name for key in stage.keys if key.name not in _BOUNDS), "pane"])
         ended = _after("the end of its last window", planned.view.grace)
         return (Kept("settle", "its position in the store"), Kept("panes", f"one row per {keys}", ended))
+    if (stage := keeps_totals(planned)) is not None:
+        keys = ", ".join(key.name for key in stage.keys)
+        position = "its position in the store; each step reads what is new, and what counts no more"
+        return (Kept("settle", position), Kept("totals", f"one row per {keys}", "no row counts in it"))
     if planned.is_settled:
         known = planned.horizon is not None and planned.execution.kind == "settle"
         back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"

@@ -40,6 +40,35 @@ def keeps_panes(planned: PlannedView) -> Aggregate | None:
 
 
 @dataclass(frozen=True)
+class KeptRows:
+    """Rows that a view keeps from step to step, under a name in a folder of its own."""
+
+    name: str
+    folder: Path
+
+    def read(self, number: int, commits: Mapping[str, int]) -> pa.Table | None:
+        """The rows after a step that ended at these commits; None if they are not there."""
+        try:
+            found: pa.Table = feather.read_table(self._file(number))
+        except (OSError, pa.ArrowInvalid):
+            return None
+        return found.replace_schema_metadata(None) if _commits_of(found) == dict(commits) else None
+
+    def write(self, number: int, commits: Mapping[str, int], rows: pa.Table) -> None:
+        """Keep the rows before the step is delivered. It may have to be done again: the ones before are kept too."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        staged = self._file(number).with_suffix(".tmp")
+        feather.write_feather(rows.replace_schema_metadata({_COMMITS: json.dumps(dict(commits))}), staged)
+        staged.replace(self._file(number))
+        for file in self.folder.glob(f"{self.name}-*.arrow"):
+            if file not in (self._file(number), self._file(number - 1)):
+                file.unlink(missing_ok=True)
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{self.name}-{number}.arrow"
+
+
+@dataclass(frozen=True)
 class KeptPanes:
     """The panes of an aggregate after some steps, in a folder of their own."""
 
@@ -48,35 +77,23 @@ class KeptPanes:
 
     def read(self, number: int, commits: Mapping[str, int]) -> pa.Table | None:
         """The panes after a step that ended at these commits; None if they are not there."""
-        try:
-            found: pa.Table = feather.read_table(self._file(number))
-        except (OSError, pa.ArrowInvalid):
-            return None
-        return found if _commits_of(found) == dict(commits) else None
+        return self._rows.read(number, commits)
 
     def write(self, number: int, commits: Mapping[str, int], panes: pa.Table, after: datetime) -> None:
-        """Keep what a window that ends after an instant can need, before the step is delivered.
-
-        The step may have to be done again: the panes of the one before are kept as well.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Keep what a window that ends after an instant can need."""
         needed = panes.filter(pc.greater(panes[MARK], pa.scalar(after, panes.schema.field(MARK).type)))
-        staged = self._file(number).with_suffix(".tmp")
-        feather.write_feather(needed.replace_schema_metadata({_COMMITS: json.dumps(dict(commits))}), staged)
-        staged.replace(self._file(number))
-        for file in self.folder.glob("panes-*.arrow"):
-            if file not in (self._file(number), self._file(number - 1)):
-                file.unlink(missing_ok=True)
+        self._rows.write(number, commits, needed)
 
     def added(self, spark: SparkSession, number: int, before: pa.Table | None, new: pa.Table) -> pa.Table:
         """The panes known before and the new ones."""
         if before is None:
             return new
-        both = pa.concat_tables([before.replace_schema_metadata(None), new]).combine_chunks()
+        both = pa.concat_tables([before, new]).combine_chunks()
         return both if number % _OFTEN else collected(compacted(self.stage, given(spark, both)))
 
-    def _file(self, number: int) -> Path:
-        return self.folder / f"panes-{number}.arrow"
+    @property
+    def _rows(self) -> KeptRows:
+        return KeptRows("panes", self.folder)
 
 
 def given(spark: SparkSession, panes: pa.Table) -> DataFrame:

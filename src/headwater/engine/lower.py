@@ -48,6 +48,7 @@ from headwater.engine.stamp import (
     later,
     mark,
 )
+from headwater.engine.totals import groups_of, totals_of
 from headwater.engine.trace import behind, gathered
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
@@ -107,7 +108,7 @@ class Lowering:
     Where a scan gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
-    to where the view is settled.
+    to where the view is settled. Where the `totals` of such groups are given, they are not made from the rows.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -121,6 +122,7 @@ class Lowering:
     taken: Callable[[Scan], DataFrame] | None = None
     retention: timedelta | None = None
     settled_at: datetime | None = None
+    totals: tuple[Aggregate, DataFrame] | None = None
     needed: Needed | None = None
     late: list[Late] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -393,6 +395,10 @@ class Lowering:
             needed = self.needed.of(stage)
             panes = needed.given if needed.given is not None else self.gather(paned)
             return Rows(_finished(stage, windows_of(paned, panes, stage.window, needed), F.col(MARK)))
+        if self.totals is not None and stage is self.totals[0]:
+            assert self.retention is not None and self.settled_at is not None
+            later_on = F.lit(self.settled_at + self.retention)
+            return Rows(_finished(stage, groups_of(*self.totals), later_on))
         rows = self._keyed(stage.input, [key.expression for key in stage.keys])
         if is_endless(stage):
             # whatever is shown of a group that has no end is open, and nothing can be what is left of one
@@ -407,6 +413,13 @@ class Lowering:
     def gather(self, stage: Aggregate) -> DataFrame:
         """The panes of an aggregate, from the rows of the log."""
         return panes_of(stage, self._enter(self.lower(stage.input), stage.input, F.col(END)).frame)
+
+    def total(self, stage: Aggregate, gone_since: datetime | None = None) -> DataFrame:
+        """The totals of groups without an end, of the rows that count; or of those that no longer do, since then."""
+        if gone_since is None:
+            return totals_of(stage, self._retained(stage.input).frame)
+        counted, now = self._counting(stage.input).frame, F.lit(self.settled_at)
+        return totals_of(stage, counted.where((F.col(MARK) > F.lit(gone_since)) & (F.col(MARK) <= now)))
 
     def _keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
         """The rows of a stage as they enter an operator with these keys; if one is a time it says when a group ends."""
@@ -431,16 +444,20 @@ class Lowering:
         return self._enter(self._admit(rows, below, end), below, end)
 
     def _retained(self, below: Stage) -> Rows:
-        """The rows of a stage that still count in groups without an end, marked by when they no longer do.
+        """The rows of a stage that still count in groups without an end.
 
         They are counted before: a row that no longer counts was used.
         """
+        rows = self._counting(below)
+        return rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
+
+    def _counting(self, below: Stage) -> Rows:
+        """The rows of a stage that have counted in groups without an end, marked by when they no longer do."""
         assert self.retention is not None and self.settled_at is not None
         rows = self.lower(below)
         known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
         until = later(F.col(known or TIME), self.retention)
-        rows = self._enter(rows if known else self._admit(rows, below, until), below, until)
-        return rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
+        return self._enter(rows if known else self._admit(rows, below, until), below, until)
 
     def _session(self, stage: Aggregate) -> Rows:
         assign = next(found for found in stage.input.walk() if isinstance(found, Assign))

@@ -55,21 +55,30 @@ def batch_scan(
     last: int,
     since: datetime | None = None,
     after: int = 0,
+    until: datetime | None = None,
 ) -> DataFrame:
     """The rows of the commits from `first` to `last`, at once.
 
-    Files of which no row is later than `since` are left out, unless they have commits after `after`.
+    Files of which no row is later than `since`, and up to `until`, are left out, unless they have commits after
+    `after`.
     """
-    files = files_of(log, scan, pace, first, last, since, after)
+    files = files_of(log, scan, pace, first, last, since, after, until)
     return _named(read_commits(spark, log, columns_of(scan, pace), files, first, last), scan, pace)
 
 
 def files_of(
-    log: TopicLog, scan: Scan, pace: Pace, first: int, last: int, since: datetime | None, after: int
+    log: TopicLog,
+    scan: Scan,
+    pace: Pace,
+    first: int,
+    last: int,
+    since: datetime | None,
+    after: int,
+    until: datetime | None = None,
 ) -> list[DataFile]:
-    """The files of some commits that have rows later than `since`, or of commits after `after`."""
+    """The files of some commits that have rows later than `since` and up to `until`, or of commits after `after`."""
     time = paced_by(scan, pace)
-    return [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after)]
+    return [file for file in log.snapshot().between(first, last) if _matters(file, time, since, after, until)]
 
 
 def paced_by(scan: Scan, pace: Pace) -> str | None:
@@ -77,10 +86,11 @@ def paced_by(scan: Scan, pace: Pace) -> str | None:
     return "_arrived_at" if pace.stamp == "_arrived_at" else scan.time
 
 
-def _matters(file: DataFile, time: str | None, since: datetime | None, after: int) -> bool:
+def _matters(file: DataFile, time: str | None, since: datetime | None, after: int, until: datetime | None) -> bool:
     if since is None or time is None or file.commits[1] > after:
         return True
-    return bool(file.greatest[time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
+    begun = until is None or file.least[time] <= until
+    return begun and bool(file.greatest[time] + _MILLISECOND > since)  # statistics may be cut to milliseconds
 
 
 def slice_scan(

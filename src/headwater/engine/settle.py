@@ -32,11 +32,11 @@ from headwater.engine.difference import difference
 from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
-from headwater.engine.kept import keeps_panes
 from headwater.engine.live import Changes, Effort
-from headwater.engine.slice import OPEN, Settled, Slice
+from headwater.engine.slice import OPEN, Settled, Slice, keeps_new
 from headwater.engine.small import SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
+from headwater.engine.totals import keeps_totals
 from headwater.engine.view import output_schema, pace_of
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
@@ -115,7 +115,7 @@ class SettleView:
 
     def _is_apart(self, following: Slice) -> bool:
         """Whether a slice is computed from the log alone, and takes long enough to be begun early."""
-        keeps = keeps_panes(self.planned) is not None or any(scan.within is not None for scan in self.planned.scans)
+        keeps = keeps_new(self.planned) or any(scan.within is not None for scan in self.planned.scans)
         return self.planned.emit is Emit.FINAL and not keeps and not following.read
 
     def _step(
@@ -143,8 +143,13 @@ class SettleView:
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, from memory if it is small; the first one is as large as the log."""
         found = Slice(self.planned, self.logs, self.folder, spark, begin, upto)
-        read = self._small.read(found.reaches(only_new=keeps_panes(self.planned) is not None)) if begin else None
-        return found if read is None else replace(found, spark=self._small_session(spark), read=read)
+        if begin is None:
+            return found
+        read = self._small.read(found.reaches(only_new=keeps_new(self.planned)))
+        gone = self._small.gone(begin.commits, found.gone_between()) if keeps_totals(self.planned) else {}
+        if read is None or gone is None:
+            return found
+        return replace(found, spark=self._small_session(spark), read=read, gone=gone)
 
     @cached_property
     def _small(self) -> SmallSlices:

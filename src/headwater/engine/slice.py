@@ -21,14 +21,15 @@ from pyspark.sql import functions as F
 from headwater.engine.batch import as_arrow
 from headwater.engine.early import as_of, shown_at
 from headwater.engine.join import FINAL
-from headwater.engine.kept import KeptPanes, collected, given, keeps_panes
+from headwater.engine.kept import KeptPanes, KeptRows, collected, given, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.lower import KEEP, Lowering
 from headwater.engine.once import KeptWinners
 from headwater.engine.panes import Needed
 from headwater.engine.scan import batch_scan, given_scan, slice_scan
 from headwater.engine.small import Reach
-from headwater.engine.stamp import NEW
+from headwater.engine.stamp import NEW, TIME
+from headwater.engine.totals import added, keeps_totals, span_of_gone
 from headwater.engine.view import Logs, Pace, pace_of, reach_of, waits_of
 from headwater.log.read import count_rows
 from headwater.model import Emit
@@ -50,11 +51,17 @@ class Settled:
     watermark: datetime
 
 
+def keeps_new(planned: PlannedView) -> bool:
+    """Whether a step adds the rows that are new to what was kept, and needs no others."""
+    return keeps_panes(planned) is not None or keeps_totals(planned) is not None
+
+
 @dataclass(frozen=True)
 class Slice:
     """One step of a view: from where it was settled up to these commits.
 
-    Its rows may have been `read` already: those that are new if the view keeps panes, else all that matter.
+    Its rows may have been `read` already: those that are new if the view keeps panes or totals, else all that matter;
+    and those that are `gone` from totals.
     """
 
     planned: PlannedView
@@ -64,6 +71,7 @@ class Slice:
     begin: Settled | None
     upto: Mapping[str, int]
     read: Mapping[Scan, pa.Table] = field(default_factory=dict)
+    gone: Mapping[Scan, pa.Table] = field(default_factory=dict)
 
     @property
     def number(self) -> int:
@@ -107,12 +115,21 @@ class Slice:
 
     def computed(self) -> tuple[pa.Table, dict[str, int]]:
         """The rows that are not yet final where the slice begins, and what became of every row that is new in it."""
-        tally, stage = Tally(), keeps_panes(self.planned)
-        if stage is None:
-            frame = self._rows(tally)
-            return as_arrow(frame, None), self._counts(tally, frame)
-        panes, ledger = self._panes(stage)
-        return as_arrow(self._rows(None, given(self.spark, panes)), None), ledger
+        if (stage := keeps_panes(self.planned)) is not None:
+            panes, ledger = self._panes(stage)
+            return as_arrow(self._rows(None, given(self.spark, panes)), None), ledger
+        if (stage := keeps_totals(self.planned)) is not None:
+            totals, ledger = self._totals(stage)
+            return as_arrow(self._rows(None, totals=(stage, given(self.spark, totals))), None), ledger
+        tally = Tally()
+        frame = self._rows(tally)
+        return as_arrow(frame, None), self._counts(tally, frame)
+
+    def gone_between(self) -> tuple[datetime, datetime] | None:
+        """When the rows have happened that are gone from totals in this step; None if none are."""
+        if self.began_at is None or self.began_at >= self.settled_at:
+            return None
+        return span_of_gone(self.planned, self.began_at, self.settled_at)
 
     def early(self, before: pa.Table | None) -> pa.Table:
         """The open part of a view that shows it at a cadence: it stays as it was until the next instant."""
@@ -142,7 +159,41 @@ class Slice:
         kept.write(self.number, self.upto, panes, self.settled_at)
         return panes, self._counts(tally, frame)
 
-    def _rows(self, tally: Tally | None, panes: DataFrame | None = None, instant: datetime | None = None) -> DataFrame:
+    def _totals(self, stage: Aggregate) -> tuple[pa.Table, dict[str, int]]:
+        """The totals of groups without an end: those known before, with what has come and without what is gone."""
+        kept, tally, begin = KeptRows("totals", self.folder), Tally(), self.begin
+        before = kept.read(begin.number, begin.commits) if begin else None
+        if begin and before is None:
+            before = collected(replace(self, upto=begin.commits, read={})._lowering(None).total(stage))
+        come = self._lowering(tally, only_new=True).total(stage)
+        gone = self._leaving().total(stage, self.began_at) if self.gone_between() else None
+        frame = added(stage, given(self.spark, before) if before is not None else None, come, gone)
+        totals = collected(frame)
+        kept.write(self.number, self.upto, totals)
+        return totals, self._counts(tally, frame)
+
+    def _leaving(self) -> Lowering:
+        """How the stages are lowered over the rows of the commits before, of when the rows are that are gone now."""
+        span = self.gone_between()
+        assert span is not None
+        since, until = span
+
+        def scan(stage: Scan) -> DataFrame:
+            log, after = self.logs[stage.relation], self._after(stage.relation)
+            if stage in self.gone:
+                return given_scan(self.spark, log, stage, self.pace, self.gone[stage], after)
+            rows = batch_scan(self.spark, log, stage, self.pace, 0, after, since, after, until)
+            return rows.where((F.col(TIME) > F.lit(since)) & (F.col(TIME) <= F.lit(until)))
+
+        return replace(self._lowering(None), scan=scan)
+
+    def _rows(
+        self,
+        tally: Tally | None,
+        panes: DataFrame | None = None,
+        instant: datetime | None = None,
+        totals: tuple[Aggregate, DataFrame] | None = None,
+    ) -> DataFrame:
         """The rows that are not yet final where the slice begins, when they are, and whether it ends later.
 
         They are as they were when the watermark reached an `instant`, if one is given. Where rows are written once they
@@ -151,7 +202,7 @@ class Slice:
         """
         after, until = self.began_at, self.settled_at if self.planned.emit is Emit.FINAL else None
         until = None if until and after and until <= after else until
-        lowering = replace(self._lowering(tally), needed=self._needed(after, until, panes))
+        lowering = replace(self._lowering(tally), needed=self._needed(after, until, panes), totals=totals)
         rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         if KEEP in rows.columns:
             rows = rows.where(F.col(KEEP))
@@ -169,7 +220,7 @@ class Slice:
 
         def scan(stage: Scan) -> DataFrame:
             log, reach = self.logs[stage.relation], reaches[stage.relation]
-            if stage in self.read and only_new == (keeps_panes(self.planned) is not None):
+            if stage in self.read and only_new == keeps_new(self.planned):
                 return given_scan(self.spark, log, stage, self.pace, self.read[stage], reach.after)
             if only_new:
                 return batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)

@@ -11,9 +11,10 @@ of many keys becomes small that way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -77,12 +78,35 @@ class SmallSlices:
             found[scan] = rows
         return found
 
+    def gone(
+        self, commits: Mapping[str, int], between: tuple[datetime, datetime] | None
+    ) -> Mapping[Scan, pa.Table] | None:
+        """The rows of some commits that have happened after an instant and up to another; None if they are too many."""
+        if between is None:
+            return {}
+        found = {
+            scan: _again(self.logs[scan.relation], partial(self._between, scan, commits[scan.relation], between))
+            for scan in self.planned.scans
+        }
+        few = {scan: rows for scan, rows in found.items() if rows is not None and rows.num_rows <= FEW}
+        return few if len(few) == len(found) else None
+
+    def _between(self, scan: Scan, last: int, between: tuple[datetime, datetime]) -> pa.Table | None:
+        log, (since, until), time = self.logs[scan.relation], between, paced_by(scan, self.pace)
+        assert time is not None
+        files = files_of(log, scan, self.pace, 0, last, since, last, until)
+        if sum(file.rows for file in files) > MANY:
+            return None
+        masks = []
+        for file in files:
+            rows = self.kept.read(log, file, ["_commit", time])
+            at, kind = rows[time], rows[time].type
+            within = pc.and_(pc.greater(at, pa.scalar(since, kind)), pc.less_equal(at, pa.scalar(until, kind)))
+            masks.append(pc.and_(within, pc.less_equal(rows["_commit"], last)))
+        return self._filtered(log, scan, files, masks)
+
     def _rows(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
-        try:
-            return self._found(log, scan, reach)
-        except FileNotFoundError:  # compacted since: the same rows are in another file now
-            log.reload()
-            return self._found(log, scan, reach)
+        return _again(log, partial(self._found, log, scan, reach))
 
     def _found(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
         files = files_of(log, scan, self.pace, 0, reach.last, reach.since, reach.after)
@@ -139,6 +163,15 @@ class SmallSlices:
         names = columns_of(scan, self.pace)
         parts = [self.kept.read(log, file, names).filter(mask) for file, mask in zip(files, masks, strict=True)]
         return pa.concat_tables(parts) if parts else arrow_schema(log.topic, names).empty_table()
+
+
+def _again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:
+    """What is read of a log; once more if its files were compacted since: the same rows are in others now."""
+    try:
+        return read()
+    except FileNotFoundError:
+        log.reload()
+        return read()
 
 
 def keys_of(planned: PlannedView) -> tuple[str, ...]:

@@ -1,12 +1,13 @@
 """Ways in: what users have, decoded into rows of the declared types and dead letters."""
 
+from headwater.intake.chunk import Chunk, Format
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import DEAD
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.encode import json_lines_of
 from headwater.intake.events import Events
-from headwater.intake.files import Chunk, Format, format_of, read_file
+from headwater.intake.files import format_of, read_file
 from headwater.intake.generate import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
 from headwater.intake.lines import LARGEST_EVENT
 from headwater.intake.places import Places

@@ -18,10 +18,10 @@ import pyarrow.csv as pa_csv
 
 from headwater.errors import ArgumentRefused, UnreadableEvent
 from headwater.intake.batch import Batch, Part, merge
+from headwater.intake.chunk import Chunk, Records
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
-from headwater.intake.files import Chunk, Records
 from headwater.intake.json_lines import examine_messages, parse_value
 from headwater.intake.layout import Layout
 from headwater.intake.lines import Lines, examine, join, read_in_pieces

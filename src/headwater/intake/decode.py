@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused, NotUpcast, WrongType
 from headwater.intake.batch import Batch
+from headwater.intake.chunk import Chunk
 from headwater.intake.csv_lines import CsvLines
 from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
 from headwater.intake.door import Objection, default_operations, objections
 from headwater.intake.earlier import Earlier
-from headwater.intake.files import Chunk
 from headwater.intake.identity import identities
 from headwater.intake.json_lines import JsonLines
 from headwater.intake.layout import Layout, layout_of
@@ -211,6 +211,8 @@ class _Reads:
             yield from read_table(self._layout, chunk.data, where, chunk.first)
         elif isinstance(chunk.data, bytes):
             yield from self._lines(chunk.data, where, chunk.first)
+        elif isinstance(chunk.data, list):
+            yield read_rows(self._layout, chunk.data, where, chunk.first, numbered=True)
         else:
             yield from self._csv.read(chunk, where)
 

@@ -1,4 +1,4 @@
-"""Files: JSON lines, CSV and Parquet, from a path or a stream, a chunk at a time in constant memory.
+"""Files: JSON lines, CSV, Parquet, Arrow and Avro, from a path or a stream, a chunk at a time in constant memory.
 
 A *chunk* is what decodes to at most so many rows. It never splits a line, nor a CSV *record*: a line, or the lines that
 a quoted value with newlines in it reaches over.
@@ -6,52 +6,34 @@ a quoted value with newlines in it reaches over.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.errors import ArgumentRefused
+from headwater.errors import ArgumentRefused, ExtraMissing
+from headwater.intake.chunk import Chunk, Format, Records, count_lines, cut
 from headwater.intake.dead import KEPT_BYTES
-
-Format = Literal["json", "csv", "tsv", "parquet"]
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
+    ".arrow": "arrow", ".feather": "arrow", ".arrows": "arrow", ".avro": "avro",
 }  # fmt: skip
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BLOCK = 1024 * 1024
 _HELD = 64 * 1024 * 1024
+_ARROW = b"ARROW1"
+"""How a file of Arrow begins; a stream doesn't."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 LONGEST_RECORD = 1_000
 """How many lines a CSV record may reach over; a quote that isn't closed within them is taken as it stands."""
-
-
-@dataclass(frozen=True)
-class Records:
-    """CSV records with the number of the line that each starts on, below their header."""
-
-    header: bytes
-    raw: list[bytes]
-    numbers: list[int]
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A part of a file. `first` is the number of its first line or row, counted from one.
-
-    `bytes_read` is how much of the file had been read when the chunk was complete, to show progress by.
-    """
-
-    data: bytes | Records | pa.Table
-    format: Format
-    first: int
-    bytes_read: int
 
 
 def format_of(path: Path) -> Format:
@@ -85,8 +67,8 @@ def read_file(source: str | Path | Any, format: Format | None = None, batch_rows
     kind = format or (format_of(path) if path else "json")
     name = str(path) if path else "the stream"
     try:
-        if kind == "parquet":
-            yield from _parquet(path or stream, batch_rows)
+        if kind in _BINARY:
+            yield from _BINARY[kind](path or stream, batch_rows)
         else:
             with _opened(path) if path else nullcontext((stream.read, None)) as (read, position):
                 yield from _text(read, position, kind, batch_rows)
@@ -153,10 +135,10 @@ def _json_chunks(blocks: Iterable[bytes], batch_rows: int) -> Iterator[tuple[int
     held: list[bytes] = []
     count, first = 0, 1
     for block in blocks:
-        lines = _count_lines(block)
+        lines = count_lines(block)
         while count + lines >= batch_rows or sum(map(len, held)) > _HELD:
             taken = min(batch_rows - count, lines)
-            head, block = _cut(block, taken)
+            head, block = cut(block, taken)
             yield first, b"".join([*held, head])
             first, held, count, lines = first + count + taken, [], 0, lines - taken
         if block:
@@ -164,17 +146,6 @@ def _json_chunks(blocks: Iterable[bytes], batch_rows: int) -> Iterator[tuple[int
             count += lines
     if held:
         yield first, b"".join(held)
-
-
-def _count_lines(block: bytes) -> int:
-    return block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))
-
-
-def _cut(block: bytes, lines: int) -> tuple[bytes, bytes]:
-    """The block before and after so many lines."""
-    parts = block.split(b"\n", lines)
-    rest = parts[-1] if len(parts) > lines else b""
-    return block[: len(block) - len(rest)], rest
 
 
 def _csv_chunks(blocks: Iterable[bytes], batch_rows: int) -> Iterator[Records]:
@@ -219,8 +190,7 @@ def _numbered(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
-    if not isinstance(source, Path) and not (hasattr(source, "seekable") and source.seekable()):
-        raise ArgumentRefused("a stream can't be read as parquet", hint="Parquet is read from its end; give a file.")
+    _refuse_streams(source, "Parquet")
     size = source.stat().st_size if isinstance(source, Path) else 0
     with pq.ParquetFile(source) as file:
         total, first = max(1, file.metadata.num_rows), 1
@@ -228,3 +198,78 @@ def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
             done = first - 1 + batch.num_rows
             yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
             first = done + 1
+
+
+def _arrow(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    """Arrow's file format, which Feather is, or its stream format."""
+    _refuse_streams(source, "Arrow")
+    with pa.OSFile(str(source)) if isinstance(source, Path) else nullcontext(source) as file:
+        is_file = file.read(len(_ARROW)) == _ARROW
+        file.seek(0)
+        first = 1
+        for table in _arrow_tables(file, is_file):
+            for start in range(0, table.num_rows, batch_rows):
+                part = table.slice(start, batch_rows)
+                yield Chunk(part, "arrow", first, file.tell())
+                first += part.num_rows
+
+
+def _arrow_tables(file: Any, is_file: bool) -> Iterator[pa.Table]:
+    if is_file:
+        opened = pa.ipc.open_file(file)
+        yield from (pa.Table.from_batches([opened.get_batch(at)]) for at in range(opened.num_record_batches))
+    else:
+        yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(file))
+
+
+def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
+    """Avro's object container files."""
+    try:
+        from fastavro import reader
+    except ModuleNotFoundError as cause:
+        raise ExtraMissing(
+            "a file of Avro needs the package fastavro",
+            detail="It is not installed: it comes with an extra.",
+            hint="Run `pip install 'headwater[kafka]'`.",
+        ) from cause
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+        first = 1
+        try:
+            found = reader(file)
+            records: Iterator[Any] = map(_with_texts, found) if _has_uuids(found.writer_schema) else iter(found)
+            while rows := list(islice(records, batch_rows)):
+                yield Chunk(rows, "avro", first, file.tell() if hasattr(file, "tell") else 0)
+                first += len(rows)
+        except (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError, zlib.error) as problem:
+            raise OSError(str(problem) or type(problem).__name__) from problem
+
+
+def _has_uuids(schema: Any) -> bool:
+    return "'uuid'" in str(schema)
+
+
+def _with_texts(value: Any) -> Any:
+    """A value with each UUID in it as its text, which is what a column takes."""
+    match value:
+        case UUID():
+            return str(value)
+        case dict():
+            return {name: _with_texts(found) for name, found in value.items()}
+        case list():
+            return [_with_texts(found) for found in value]
+        case _:
+            return value
+
+
+def _refuse_streams(source: Path | Any, form: str) -> None:
+    if not isinstance(source, Path) and not (hasattr(source, "seekable") and source.seekable()):
+        raise ArgumentRefused(
+            f"a stream can't be read as {form.lower()}", hint=f"{form} is read from its end; give a file."
+        )
+
+
+_BINARY: dict[Format, Callable[[Path | Any, int], Iterator[Chunk]]] = {
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "avro": _avro,
+}

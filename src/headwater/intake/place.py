@@ -11,16 +11,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
+from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused, SourceRefused
 from headwater.installed import open_installed
+from headwater.intake.folder import FolderInlet, LocalShelf, ObjectShelf, files_topic
+from headwater.intake.folder.shelf import Shelf
 from headwater.intake.messages import Codec
 from headwater.intake.protocol import Inlet
 from headwater.intake.run import Intake
 from headwater.intake.schema.written import Schemas
 from headwater.log import TopicLog
-from headwater.model import Connector, Kafka, Topic
+from headwater.log.storage import connect
+from headwater.model import Connector, Folder, Kafka, Topic
 from headwater.sql.options import INTAKES
+
+if TYPE_CHECKING:
+    from headwater.intake.kafka.archive import Archive
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,8 @@ def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
     """The inlet that a topic declares, before it is opened."""
     if isinstance(topic.intake, Kafka):
         return _kafka(topic, topic.intake, surroundings)
+    if isinstance(topic.intake, Folder):
+        return _folder(topic, topic.intake, surroundings)
     assert isinstance(topic.intake, Connector), topic.intake
     return _foreign(topic, topic.intake, surroundings)
 
@@ -86,7 +95,37 @@ def _kafka(topic: Topic, kafka: Kafka, surroundings: Surroundings) -> Inlet:
     with _installed(topic):
         from headwater.intake.kafka import KafkaInlet
     options = surroundings.clusters.get(kafka.cluster, {})
-    return KafkaInlet(topic, options, surroundings.group, surroundings.state, surroundings.schemas)
+    archive = None if kafka.archive is None else _archive(topic, kafka, kafka.archive, surroundings)
+    return KafkaInlet(topic, options, surroundings.group, surroundings.state, surroundings.schemas, archive)
+
+
+def _archive(topic: Topic, kafka: Kafka, path: str, surroundings: Surroundings) -> Archive:
+    from headwater.intake.kafka.archive import Archive, files_of, table_of
+
+    if kafka.archive_format == "delta":
+        location = path if "://" in path else str(surroundings.folder / path)
+        return Archive(topic, table_of(location, surroundings.storage if "://" in path else {}, topic))
+    return Archive(topic, files_of(topic, lambda: _shelf(topic, path, "**/*", surroundings), kafka.archive_format))
+
+
+def _folder(topic: Topic, folder: Folder, surroundings: Surroundings) -> Inlet:
+    files = surroundings.beside("files", files_topic(topic))
+    return FolderInlet(topic, _shelf(topic, folder.path, folder.pattern, surroundings), files)
+
+
+def _shelf(topic: Topic, path: str, pattern: str, surroundings: Surroundings) -> Shelf:
+    """`incoming` is a path from the project's folder, `/var/in` another, `s3://bucket/in` a URL."""
+    if "://" not in path:
+        return LocalShelf(surroundings.folder / path, pattern)
+    try:
+        return ObjectShelf(connect(path, surroundings.storage), path, pattern)
+    except ArgumentRefused as refused:
+        raise SourceRefused(
+            f'the intake of "{topic.name}" can\'t read "{path}"',
+            detail=refused.detail,
+            hint="Give a path, or an s3://, gs:// or az:// URL; its options are those of [storage] in headwater.toml.",
+            topic=topic.name,
+        ) from refused
 
 
 def _foreign(topic: Topic, connector: Connector, surroundings: Surroundings) -> Inlet:

@@ -8,15 +8,17 @@ events are read again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import EventsLost
 from headwater.intake.dead import Letter, table_of
 from headwater.intake.layout import layout_of
 from headwater.log import Move, TopicLog
+from headwater.log.bulk import load_sources
 from headwater.log.read import read
 
 
@@ -34,10 +36,18 @@ class Place:
         return self.dead is not None and self.dead > self.log
 
 
+@dataclass(frozen=True)
+class History:
+    """What comes with a history besides its rows: the positions behind it, and what of it can't be read."""
+
+    positions: Mapping[str, int]
+    letters: pa.Table
+
+
 class Places:
     """The sources of one intake as the logs know them. Not thread-safe.
 
-    `sources` are those that are read.
+    `sources` are those that are read; `history` are the rows and dead letters that came before all of them.
     """
 
     def __init__(self, connector: str, log: TopicLog, dead: TopicLog) -> None:
@@ -45,6 +55,7 @@ class Places:
         self._log = log
         self._dead = dead
         self.sources: dict[str, Place] = {}
+        self.history = (0, 0)
 
     @property
     def stream(self) -> str:
@@ -76,6 +87,34 @@ class Places:
         self.write(starts, starts)
         for source, start in starts.items():
             self.sources[source] = Place(start, self._dead.position(self._producer(source)))
+
+    def begin_with_history(
+        self, parts: Iterable[pa.Table], then: Callable[[], History], mark: str, sources: Iterable[str]
+    ) -> None:
+        """Append a history, with the positions behind it in the same entry: all of it, or nothing.
+
+        `parts` are rows with a column `_source`; `then` is asked for the rest when they have all been read. `mark` is
+        the name of a position that says that it was done. The sources hold the watermark until they are idle.
+        """
+
+        dead = 0
+
+        def moves() -> list[Move]:
+            nonlocal dead
+            history = then()
+            dead = history.letters.num_rows
+            if dead:
+                before = self._dead.position(self._producer(mark))
+                done = Move(self._producer(mark), before, (before or 0) + 1)
+                self._dead.append(history.letters, source=history.letters["source"].combine_chunks(), moves=[done])
+            self._log.expect(list(sources))
+            return [Move(self._producer(name), None, to) for name, to in {**history.positions, mark: 1}.items()]
+
+        self.history = load_sources(self._log, parts, moves).rows, dead
+
+    def buried_in_history(self, mark: str, source: str, where: str) -> Collection[int]:
+        """The numbers of events that a history left as dead letters before the process was killed."""
+        return () if self._dead.position(self._producer(mark)) is None else self._buried(source, where)
 
     def let_go(self, sources: Iterable[str]) -> None:
         """Read these sources no more."""

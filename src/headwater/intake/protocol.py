@@ -62,12 +62,16 @@ class Wait:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run took in: rows, dead letters, and the position of each source (`payments[0]`) after it."""
+    """What a run took in: rows, dead letters, and the position of each source (`payments[0]`) after it.
+
+    `places` are the positions for people.
+    """
 
     stream: str
     rows: int
     dead: int
     positions: Mapping[str, int]
+    places: Mapping[str, str]
 
 
 class Again(Exception):  # says what to do
@@ -128,6 +132,7 @@ class Inlet(Protocol):
 
     def check(self) -> None:
         """Raise if what was read is not from what the log has positions of. Called before each commit."""
+        return
 
     @property
     def behind(self) -> Sequence[str]:
@@ -139,9 +144,16 @@ class Inlet(Protocol):
 
         Called every few seconds.
         """
+        return
 
-    def bury(self, piece: Piece, letters: pa.Table) -> None:
+    def bury(self, piece: Piece, letters: pa.Table) -> None:  # noqa: ARG002
         """Do what shall be done with dead letters elsewhere. Called before they are appended; perhaps again."""
+        return
 
-    def taken(self, positions: Mapping[str, int]) -> None:
+    def taken(self, positions: Mapping[str, int]) -> None:  # noqa: ARG002
         """Hear up to where the log has come. Called after each commit; not, if the process dies before."""
+        return
+
+    def spell(self, source: str, position: int) -> str:  # noqa: ARG002
+        """A position of a source for people."""
+        return f"{position:,}"

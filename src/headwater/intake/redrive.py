@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import EventsLost
+from headwater.errors import EventsLost, FileReplaced
 from headwater.intake.decode import Decoder
 from headwater.intake.messages import Codec, Messages, as_declared
 from headwater.log import Move, TopicLog
@@ -29,6 +29,8 @@ _BLOCK = 62
 """Letters to a block: as many bits as fit into a position, which is never negative."""
 _AT_ONCE = 50_000
 _WHERE = "letters"
+_NO_EVENTS = pa.array([EventsLost.code(), FileReplaced.code()])
+"""The classes of letters that tell of events, and hold none."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def redrive(
     for batch in scan(dead, first):
         for part in _parts(open_letters(log, batch.rows)):
             chosen = part if error is None else part.filter(pc.equal(part["error"], error))
-            came = _bring_back(log, decoder, codec, chosen.filter(pc.not_equal(chosen["error"], EventsLost.code())))
+            came = _bring_back(log, decoder, codec, chosen.filter(pc.invert(pc.is_in(chosen["error"], _NO_EVENTS))))
             rows, still = rows + came, still + chosen.num_rows - came
     return Redriven(log.topic.name, rows, still)
 

@@ -29,6 +29,7 @@ class RowOriginals:
     places: Sequence[int] | None
     where: str
     first: int = 0
+    numbered: bool = False
 
     def content(self, row: int) -> bytes:
         """The row as JSON."""
@@ -43,14 +44,21 @@ class RowOriginals:
         return row if self.places is None else self.places[row]
 
     def position(self, row: int) -> str:
-        """`rows[3]`."""
-        return f"{self.where}[{self.first + self.index(row)}]"
+        """`rows[3]`, or `orders.avro:4` for a file."""
+        return _position(self.where, self.first + self.index(row), self.numbered)
 
 
-def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0) -> Batch:
-    """A batch from mappings and dataclass instances; anything else in the list becomes a letter."""
+def _position(where: str, number: int, numbered: bool) -> str:
+    return f"{where}:{number}" if numbered else f"{where}[{number}]"
+
+
+def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0, *, numbered: bool = False) -> Batch:
+    """A batch from mappings and dataclass instances; anything else in the list becomes a letter.
+
+    They are `numbered` if they are of a file.
+    """
     if all(type(row) is dict for row in rows):
-        return Batch(_columns(layout, rows), RowOriginals(rows, None, where, first))
+        return Batch(_columns(layout, rows), RowOriginals(rows, None, where, first, numbered))
     kept, places, letters = [], [], []
     for place, row in enumerate(rows):
         if isinstance(row, Mapping) or (dataclasses.is_dataclass(row) and not isinstance(row, type)):
@@ -58,9 +66,9 @@ def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0) -
             places.append(place)
         else:
             reason = f"the row is a value of type {type(row).__name__}, not a mapping of columns to values"
-            position = f"{where}[{first + place}]"
+            position = _position(where, first + place, numbered)
             letters.append(Letter(place, row_as_json(row), reason, UnreadableEvent, position))
-    return Batch(_columns(layout, kept), RowOriginals(kept, places, where, first), letters)
+    return Batch(_columns(layout, kept), RowOriginals(kept, places, where, first, numbered), letters)
 
 
 def _columns(layout: Layout, rows: Sequence[Mapping[str, Any]]) -> list[Converted]:
@@ -97,7 +105,7 @@ class ArrowOriginals:
 
     def position(self, row: int) -> str:
         """`rows[3]` for a table, `orders.parquet:4` for a file."""
-        return f"{self.where}:{self.first + row}" if self.numbered else f"{self.where}[{self.first + row}]"
+        return _position(self.where, self.first + row, self.numbered)
 
 
 def _as_text(scalar: pa.Scalar) -> str:

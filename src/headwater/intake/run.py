@@ -116,13 +116,14 @@ class _Session:
         self._places = places
         self._log = intake.log
         self._looked_at = time.monotonic()
-        self._rows = self._letters = 0
+        self._rows, self._letters = places.history
 
     @property
     def taken(self) -> Taken:
         sources = self._places.sources
         positions = {at: sources[at].log for at in sorted(sources)}
-        return Taken(self._log.topic.name, self._rows, self._letters, positions)
+        places = {at: self._inlet.spell(at, position) for at, position in positions.items()}
+        return Taken(self._log.topic.name, self._rows, self._letters, positions, places)
 
     def drain(self) -> bool:
         """Read up to the ends that were found at the beginning; False if another session must go on."""

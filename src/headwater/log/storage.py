@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -78,7 +78,7 @@ def open_storage(location: str, options: dict[str, str] | None = None) -> Storag
         return LocalStorage(Path(urlsplit(location).path if scheme == "file" else location))
     if scheme == "memory":
         return ObjectStorage(location, {}, _memory(location), sees_deltalake=False)
-    return ObjectStorage(location, dict(options or {}), _connect(location, dict(options or {})), sees_deltalake=True)
+    return ObjectStorage(location, dict(options or {}), connect(location, dict(options or {})), sees_deltalake=True)
 
 
 def folder_of(name: str) -> str:
@@ -253,7 +253,8 @@ def _memory(location: str) -> Any:
     return _memories.setdefault(location, MemoryStore())
 
 
-def _connect(location: str, options: dict[str, str]) -> Any:
+def connect(location: str, options: Mapping[str, str]) -> Any:
+    """A client of the object store at a URL, with the options that `deltalake` takes."""
     settings = {name.lower().removeprefix("aws_"): value for name, value in options.items()}
     client = {name: settings[name] for name in _CLIENT_OPTIONS & settings.keys()}
     config: Any = {name: value for name, value in options.items() if name.lower().removeprefix("aws_") not in client}
@@ -261,7 +262,7 @@ def _connect(location: str, options: dict[str, str]) -> Any:
         return from_url(location, config=config, client_options=_typed(client))
     except (BaseError, ValueError, TypeError) as cause:
         raise ArgumentRefused(
-            f'the log can\'t be kept at "{location}"',
+            f'"{location}" can\'t be opened',
             detail=f"{cause}.",
             hint="Give a path, or an s3://, gs://, az:// or memory:// URL with its storage options.",
         ) from cause

@@ -161,6 +161,11 @@ class TopicLog:
             self._prepare()
             return self._journal.commit(propose)
 
+    def check_moves(self, moves: Sequence[producer.Move]) -> None:
+        """`Fenced` if one of them doesn't begin where the log stands; for what `propose` makes, before it is made."""
+        for move in moves:
+            self._journal.producers.check(self.topic.name, move)
+
     # How a commit is made
 
     def _prepare(self) -> None:
@@ -209,8 +214,7 @@ class TopicLog:
     def _known(self, request: Request) -> Appended | HeadwaterError | None:
         """The answer to a request that needs no commit: a repetition, or a refusal."""
         try:
-            for move in request.moves:
-                self._journal.producers.check(self.topic.name, move)
+            self.check_moves(request.moves)
             if request.sequence is None:
                 return None
             commit = self._journal.producers.find(self.topic.name, request.sequence)

@@ -4,7 +4,7 @@ from headwater.model.alert import DEFAULT_RULES, Figure, Rule
 from headwater.model.column import Column, default_of, schema_of
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
-from headwater.model.intake import Connector, Intake, Kafka
+from headwater.model.intake import Connector, Folder, Intake, Kafka
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
@@ -21,9 +21,9 @@ from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Win
 
 __all__ = [
     "CONTENT", "DEFAULT_RULES", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar", "Column",
-    "Connector", "Cumulate", "Declaration", "Emit", "Envelope", "Figure", "Function", "Hop", "Intake", "Kafka",
-    "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody", "PythonQuery",
-    "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic",
-    "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
+    "Connector", "Cumulate", "Declaration", "Emit", "Envelope", "Figure", "Folder", "Function", "Hop", "Intake",
+    "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
+    "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
+    "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
     "assembled", "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -41,6 +41,31 @@ class Connector(Intake):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Folder(Intake):
+    """A folder, or a prefix of an object store, whose files are taken in once each.
+
+    `path` is a path from the project's folder, or a URL (`s3://bucket/in`). Files whose names match `pattern` are read;
+    `**` stands for folders in between. Their format follows from their names, unless it is given. Of those that are
+    ready at the same time, the first by `order` comes first. A file is ready when it has not changed for `settle`; one
+    of an object store is as soon as it is there. `poll` is how often is looked. `gaps` says what to do about a file
+    that is gone, or was replaced, before all of it was read: `stop`, or `skip` and record it.
+    """
+
+    path: str
+    pattern: str = "*"
+    format: Literal["json", "csv", "tsv", "parquet", "arrow", "avro"] | None = None
+    order: Literal["name", "modified"] = "name"
+    settle: timedelta = timedelta(seconds=2)
+    poll: timedelta = timedelta(seconds=1)
+    gaps: Literal["stop", "skip"] = "stop"
+
+    @property
+    def connector(self) -> str:
+        """`folder`."""
+        return "folder"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kafka(Intake):
     """A Kafka topic, several (`a, b`), or all that match a pattern (`^payments-.*`).
 
@@ -55,6 +80,11 @@ class Kafka(Intake):
     same cluster. `message_value`, `message_key`, `message_time` and `message_headers` name columns that take the value
     of a message as it is, and what Kafka keeps beside it.
     `version_from` is what tells which version of the topic a message is of: `header NAME`, `field NAME` or `registry`.
+
+    `archive` is where events of the topic are that Kafka no longer has: a path or a URL, with files or a Delta table.
+    It is loaded as history before the first message is read. `archive_offset` are its columns that have the partition
+    and the offset of each row, and reading goes on behind the last one of each partition; without them it goes on at
+    `start`, which is then an instant.
     """
 
     topic: str
@@ -73,6 +103,9 @@ class Kafka(Intake):
     message_time: str | None = None
     message_headers: str | None = None
     version_from: str | None = None
+    archive: str | None = None
+    archive_format: Literal["json", "csv", "tsv", "parquet", "arrow", "avro", "delta"] | None = None
+    archive_offset: tuple[str, ...] = ()
 
     @property
     def connector(self) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,7 @@ from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
 from headwater.log.watch import Watch
+from headwater.operate.cut import POLL, Source, ViewAt, check_views, newest_cut, not_reached
 from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
@@ -38,7 +42,7 @@ from headwater.plan.additive import not_additive
 from headwater.plan.approximate import tolerances
 from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
-from headwater.store import OpenStore, SeveralStores, Store, Version, open_store
+from headwater.store import OpenStore, Position, SeveralStores, Store, Version, open_store
 
 if TYPE_CHECKING:
     from headwater.engine.batch import BatchView
@@ -276,6 +280,30 @@ class Views:
         planned = self._plan.view(name)
         versions = self._store_of(planned).versions(planned.name)
         return next((version for version in versions if version.promoted), None)
+
+    def place(self, name: str) -> tuple[int, Position | None] | None:
+        """Which version is served, and its position; None if there is none. It asks less than `served`."""
+        planned = self._plan.view(name)
+        store = self._store_of(planned)
+        number = store.promoted(planned.name)
+        return None if number is None else (number, store.position(planned.name, number))
+
+    def cut(self, names: Sequence[str], wait: timedelta) -> list[ViewAt]:
+        """The rows of views, true for the same commits of what they read together; `NotReached` if waited in vain."""
+        views = [self._plan.view(name) for name in names]
+        check_views(self._plan, views)
+        deadline = time.monotonic() + wait.total_seconds()
+        while True:
+            sources = [Source(view, self._store_of(view), self._versions(view).promoted()) for view in views]
+            now = [list(islice(source.stands(), 1)) for source in sources]
+            stands = newest_cut(now) or newest_cut([list(source.stands()) for source in sources])
+            pairs = zip(sources, stands or (), strict=False)
+            found = [at for source, stand in pairs if (at := source.at(stand)) is not None]
+            if len(found) == len(views):
+                return found
+            if time.monotonic() >= deadline:
+                raise not_reached(sources, wait)
+            time.sleep(POLL.total_seconds())
 
     def store(self, name: str) -> Store:
         """The store that a view is served from."""

@@ -33,7 +33,7 @@ def additive(_stage: Stage) -> frozenset[str]:
 
 @additive.register
 def _(stage: Aggregate) -> frozenset[str]:
-    return frozenset(call.name for call in stage.aggregates if _adds_up(call))
+    return frozenset(call.name for call in stage.aggregates if adds_up(call))
 
 
 @additive.register
@@ -48,7 +48,8 @@ def _(stage: Project) -> frozenset[str]:
     return frozenset(name for name, tree in named if isinstance(tree, exp.Column) and tree.name in below)
 
 
-def _adds_up(call: Call) -> bool:
+def adds_up(call: Call) -> bool:
+    """Whether the value of a call over some rows is the sum of its values over parts of them, exactly."""
     kind = call.expression.type
     exact = pa.types.is_integer(kind) or pa.types.is_decimal(kind)
     return call.function in _FUNCTIONS and exact and not sql.parse_expression(call.expression.sql).find(exp.Distinct)

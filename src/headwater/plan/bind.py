@@ -89,7 +89,7 @@ def refuse_subquery(context: Context, query: exp.Expr) -> None:
         NotSupportedYet,
         "asks for the rows of a subquery inside an expression, which has no executor in this version",
         query,
-        hint="Let EXISTS, IN or NOT IN be a condition of WHERE on its own, or join with ON.",
+        hint="Let IN or NOT IN be a condition of WHERE on its own, write EXISTS, or join with ON.",
     )
 
 

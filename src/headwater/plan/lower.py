@@ -180,7 +180,7 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         scope = membership(context, condition, scope, lower)
     plain = []
     for condition in [node for node in where if not is_membership(node)]:
-        condition, scope = with_values(context, condition, scope, lower)
+        condition, scope = with_values(context, condition, scope, lower, is_condition=True)
         plain.append(condition)
     return scope.on(filtered(context, scope.stage, [bind(context, node, scope) for node in plain]))
 

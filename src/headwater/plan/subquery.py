@@ -3,12 +3,16 @@
 `amount > (SELECT avg(i.amount) FROM … AS i WHERE i.window_end = o.window_end)` is a left join with the aggregate,
 grouped by what the subquery compares with the row around it. One of these must be a window, so that both are there when
 it is over. A count of no rows is 0; any other aggregate of no rows is NULL.
+
+A subquery that is asked for rows inside an expression (`x OR EXISTS (SELECT …)`) stands for whether their count is
+more than 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import cast
 
 from sqlglot import exp
 
@@ -29,11 +33,16 @@ _COUNTS = {"count", "count_if", "approx_count_distinct", "regr_count"}
 _PLAIN = {"expressions", "from_", "where", "kind", "hint", "operation_modifiers"}
 
 
-def with_values(context: Context, node: exp.Expr, scope: Scope, lower: Lower) -> tuple[exp.Expr, Scope]:
+def with_values(
+    context: Context, node: exp.Expr, scope: Scope, lower: Lower, *, is_condition: bool = False
+) -> tuple[exp.Expr, Scope]:
     """The expression with a column in the place of each subquery that stands for a value, and the scope that has it."""
-    if not any(_values(node)):
-        return node, scope
     root = exp.Paren(this=node.copy())
+    for asked in list(_memberships(root)):
+        if (counted := _counted(asked, scope, is_condition)) is not None:
+            asked.replace(place(counted, asked))
+    if not any(_values(root)):
+        return node, scope
     for query in list(_values(root)):
         name = f"__value{len(scope.sources)}"
         select = query.unnest()
@@ -59,6 +68,54 @@ def _values(node: exp.Expr) -> Iterator[exp.Subquery]:
     for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
         if isinstance(found, exp.Subquery) and not isinstance(found.parent, exp.In | exp.Exists):
             yield found
+
+
+def _memberships(node: exp.Expr) -> Iterator[exp.Exists | exp.In]:
+    """Where an expression asks whether a subquery has rows."""
+    for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+        if isinstance(found, exp.Exists) or (isinstance(found, exp.In) and found.args.get("query")):
+            yield found
+
+
+def _counted(asked: exp.Exists | exp.In, scope: Scope, is_condition: bool) -> exp.Expr | None:
+    """Whether a subquery has rows, as a count; None where that would not be the same.
+
+    IN may be unknown instead of false, which is all the same in a condition, but not below a NOT.
+    """
+    select = (asked.this if isinstance(asked, exp.Exists) else asked.args["query"].unnest()).copy()
+    if not isinstance(select, exp.Select) or {name for name, value in select.args.items() if value} - _PLAIN:
+        return None
+    if isinstance(asked, exp.In):
+        values = asked.this.expressions if isinstance(asked.this, exp.Tuple) else [asked.this]
+        above = [found for found in _above(asked) if not isinstance(found, exp.Paren | exp.And | exp.Or)]
+        if above or not is_condition or len(values) != len(select.expressions):
+            return None
+        for value, found in zip(values, select.expressions, strict=True):
+            if (outer := _qualified(value, scope, select)) is None:
+                return None
+            select = select.where(exp.EQ(this=found.unalias().copy(), expression=outer), copy=False)
+    select.set("expressions", [exp.Count(this=exp.Star())])
+    return exp.Paren(this=exp.GT(this=exp.Subquery(this=select), expression=exp.Literal.number(0)))
+
+
+def _qualified(value: exp.Expr, scope: Scope, select: exp.Select) -> exp.Expr | None:
+    """A value that means the same inside a subquery, whose columns may have the same names; None if none can."""
+    root = exp.Paren(this=value.copy())
+    own = {found.alias_or_name.lower() for found in select.find_all(exp.Table, exp.Subquery)}
+    for column in columns_of(root):
+        named = column.table.lower()
+        having = [found.name for found in scope.sources if column.name.lower() in found.places]
+        of = named or next(iter(having), "").lower()
+        if not of or of in own:
+            return None
+        column.set("table", exp.to_identifier(of))
+    return cast(exp.Expr, root.this)
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    while (parent := node.parent) is not None:
+        yield parent
+        node = parent
 
 
 def refuse_value(context: Context, query: exp.Expr) -> None:

@@ -12,7 +12,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +80,7 @@ class Tokens:
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / ".headwater" / FILE
+        self._read: tuple[tuple[int, int], list[Token]] | None = None
 
     def create(self, name: str, role: Role, streams: Iterable[str] = (), views: Iterable[str] = ()) -> str:
         """A new token, which is told once and kept as a hash."""
@@ -100,10 +101,14 @@ class Tokens:
     def all(self) -> list[Token]:
         """Every token, in the order in which they were made."""
         try:
-            found = json.loads(self._file.read_text("utf-8"))
+            status = self._file.stat()
+            stamp, known = (status.st_mtime_ns, status.st_ino), self._read  # another file each time that it is written
+            if known is None or known[0] != stamp:
+                known = stamp, [_token(record) for record in json.loads(self._file.read_text("utf-8"))]
+                self._read = known
         except FileNotFoundError:
             return []
-        return [_token(record) for record in found]
+        return list(known[1])
 
     def access(self, secret: str) -> Access:
         """What a token allows; `TokenRefused` if it isn't known."""
@@ -135,24 +140,30 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def asks(role: Role) -> Callable[[HTTPConnection], Access]:
+def access_of(connection: HTTPConnection, role: Role) -> Access:
+    """The access of a request, which must include a role."""
+    tokens: Tokens | None = connection.app.state.tokens
+    found = Access() if tokens is None else tokens.access(secret_of(connection))
+    if not found.allows(role):
+        raise RoleRefused(
+            f'token "{found.name}" doesn\'t allow this',
+            detail=f"It has the role {found.role}, and this needs {role}.",
+            hint="Ask for a token with that role.",
+        )
+    return found
+
+
+def asks(role: Role) -> Callable[[HTTPConnection], Awaitable[Access]]:
     """What a route depends on: the access of a request, which must include a role."""
 
-    def access(connection: HTTPConnection) -> Access:
-        tokens: Tokens | None = connection.app.state.tokens
-        found = Access() if tokens is None else tokens.access(_secret(connection))
-        if not found.allows(role):
-            raise RoleRefused(
-                f'token "{found.name}" doesn\'t allow this',
-                detail=f"It has the role {found.role}, and this needs {role}.",
-                hint="Ask for a token with that role.",
-            )
-        return found
+    async def access(connection: HTTPConnection) -> Access:  # so that it needs no thread
+        return access_of(connection, role)
 
     return access
 
 
-def _secret(connection: HTTPConnection) -> str:
+def secret_of(connection: HTTPConnection) -> str:
+    """The token that a request carries; `TokenRefused` if it carries none."""
     kind, _, secret = connection.headers.get("authorization", "").partition(" ")
     if kind.lower() == "basic":
         secret = _password(secret)

@@ -7,13 +7,17 @@ from importlib.metadata import version
 from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import admin, changes, door, query, schemas, status, streams, views
+from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
 from headwater.serve.access import Access, Tokens, asks
 from headwater.serve.door import Door
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
+from headwater.serve.limit import RateLimit, Rates
 from headwater.serve.problem import handle_problems
 from headwater.serve.service import Service
+
+PER_SECOND = 500
+"""How often a client may ask where tokens are needed, unless the settings say otherwise."""
 
 
 def create_app(service: Service) -> FastAPI:
@@ -30,7 +34,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
-    for part in (changes, views, streams, admin, query, status, schemas):
+    for part in (changes, views, cut, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
@@ -41,7 +45,12 @@ def create_app(service: Service) -> FastAPI:
     if service.settings.dashboard and not on_loopback:
         app.include_router(door.routes(app.state.door, service.project.name))
         app.add_middleware(door.Guard, door=app.state.door)
-    app.add_middleware(SecureHeaders)
+    per_second = service.settings.requests_per_second
+    if per_second is None:
+        per_second = 0 if on_loopback else PER_SECOND
+    if per_second:
+        app.add_middleware(RateLimit, rates=Rates(per_second), tokens=app.state.tokens)
+    app.add_middleware(SecureHeaders, over_tls=service.settings.tls_cert is not None)
     return app
 
 

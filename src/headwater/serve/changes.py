@@ -17,7 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from headwater.errors import HeadwaterError
-from headwater.serve.access import Access, asks
+from headwater.serve.access import Access, access_of, asks
 from headwater.serve.encode import to_json
 from headwater.serve.feed import Feed, Feeds, Queue, batches_after, snapshot_of
 from headwater.serve.message import Delivery, Message, Since
@@ -54,7 +54,7 @@ def routes(service: Service) -> APIRouter:
     ) -> None:
         await socket.accept()
         try:
-            asks("read")(socket).check_view(name)
+            access_of(socket, "read").check_view(name)
             async for message in await _subscribe(service, feeds, name, since, snapshot):
                 await socket.send_text(message.as_frame())
         except HeadwaterError as error:

@@ -21,14 +21,18 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
 }
+_OF_DATA = {"Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+_OVER_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class SecureHeaders:
-    """Adds headers to every answer, as it begins."""
+    """Adds headers to every answer, as it begins; to data, that nobody keeps it or takes it for a page."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, over_tls: bool = False) -> None:
         self._app = app
+        self._headers = {**_HEADERS, **(_OVER_TLS if over_tls else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -36,7 +40,8 @@ class SecureHeaders:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                is_data = "json" in headers.get("content-type", "")
+                for name, value in {**self._headers, **(_OF_DATA if is_data else {})}.items():
                     headers.setdefault(name, value)
             await send(message)
 

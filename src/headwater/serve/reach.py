@@ -1,13 +1,17 @@
 """Reading one's own write: waiting until a view has come to where an append has put its rows.
 
 A view that reads the topic itself is there when its store is. One that reads it through another view is there when the
-other one is, and it has read what the other had published by then.
+other one is, and it has read what the other had published by then. Whoever waits holds no thread, and however many do,
+a store is asked where a view is once in a while for all of them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import timedelta
+
+from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused, NotReached
 from headwater.project import Project
@@ -16,11 +20,31 @@ from headwater.serve.token import Place
 POLL = timedelta(milliseconds=20)
 
 
+class Commits:
+    """The commits that the stores of views have. Who asks while another asks is told the same."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._asking: dict[str, asyncio.Task[dict[str, int]]] = {}
+
+    async def of(self, view: str) -> dict[str, int]:
+        """The commits that a view has read; called from the loop that serves."""
+        asking = self._asking.get(view)
+        if asking is None or asking.done():
+            asking = self._asking[view] = asyncio.create_task(run_in_threadpool(self._read, view))
+        return await asyncio.shield(asking)
+
+    def _read(self, view: str) -> dict[str, int]:
+        served = self._project.served(view)
+        return dict(served.position.commits) if served and served.position else {}
+
+
 class Way:
     """The way of an append's rows to a view. What has been reached stays reached, so that it is asked for once."""
 
-    def __init__(self, project: Project, view: str, place: Place) -> None:
+    def __init__(self, project: Project, commits: Commits, view: str, place: Place) -> None:
         self._project = project
+        self._commits = commits
         self._view = view
         self._place = place
         self._published: dict[str, int] = {}
@@ -32,10 +56,10 @@ class Way:
                 hint="Leave `after` out, or ask a view that reads it.",
             )
 
-    def wait(self, longest: timedelta) -> None:
+    async def wait(self, longest: timedelta) -> None:
         """Return once the view is there; `NotReached` if it isn't in time."""
         deadline = time.monotonic() + longest.total_seconds()
-        while not self._is_there(self._view):
+        while not await self._is_there(self._view):
             if time.monotonic() >= deadline:
                 raise NotReached(
                     f'view "{self._view}" had not come to commit {self._place.commit} of "{self._place.topic}" '
@@ -44,21 +68,22 @@ class Way:
                     hint="Repeat the request, with a longer timeout if need be; GET /status tells how far the view is.",
                     view=self._view,
                 )
-            time.sleep(POLL.total_seconds())
+            await asyncio.sleep(POLL.total_seconds())
 
-    def _is_there(self, view: str) -> bool:
-        served = self._project.served(view)
-        commits = dict(served.position.commits) if served and served.position else {}
-        reads = self._project.plan().view(view).scans
-        return all(self._has(scan.relation, scan.kind, commits) for scan in reads)
+    async def _is_there(self, view: str) -> bool:
+        commits = await self._commits.of(view)
+        for scan in self._project.plan().view(view).scans:
+            if not await self._has(scan.relation, scan.kind, commits):
+                return False
+        return True
 
-    def _has(self, name: str, kind: str, commits: dict[str, int]) -> bool:
+    async def _has(self, name: str, kind: str, commits: dict[str, int]) -> bool:
         """Whether commits are far enough in what is read under a name."""
         if kind != "view":
             return name != self._place.topic or commits.get(name, -1) >= self._place.commit
         if name not in self._published:
-            upstream = self._project.plan().graph.upstream(name)
-            if self._place.topic in upstream and not self._is_there(name):
+            concerned = self._place.topic in self._project.plan().graph.upstream(name)
+            if concerned and not await self._is_there(name):
                 return False
-            self._published[name] = self._project.published(name) if self._place.topic in upstream else -1
+            self._published[name] = await run_in_threadpool(self._project.published, name) if concerned else -1
         return commits.get(name, -1) >= self._published[name]

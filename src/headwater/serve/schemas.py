@@ -6,7 +6,7 @@ are the status, and a `message`. Reading needs the role `read`, registering `wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Request, Response
@@ -19,7 +19,7 @@ from headwater.intake.schema.canonical import readable, serialized
 from headwater.intake.schema.compatibility import Level
 from headwater.intake.schema.known import Draft, Reference, Registered
 from headwater.intake.schema.registry import LANGUAGES, LATEST, SchemaRegistry
-from headwater.serve.access import Role, asks
+from headwater.serve.access import Role, access_of
 from headwater.serve.encode import to_json
 from headwater.serve.problem import status_of
 from headwater.serve.service import Service
@@ -58,12 +58,11 @@ class _Route(APIRoute):
         return handle
 
 
-def _asks(role: Role) -> Callable[[HTTPConnection], None]:
+def _asks(role: Role) -> Callable[[HTTPConnection], Awaitable[None]]:
     """A role, for the whole project: schemas belong to no stream alone."""
-    access = asks(role)
 
-    def check(connection: HTTPConnection) -> None:
-        access(connection).check_whole()
+    async def check(connection: HTTPConnection) -> None:
+        access_of(connection, role).check_whole()
 
     return check
 

@@ -15,7 +15,9 @@ from headwater.config import ServeSettings
 from headwater.errors import OperatorError
 from headwater.project import Project
 from headwater.serve.app import create_app
+from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
+from headwater.serve.tls import certificate
 
 _START = 30.0
 _GRACE = 3
@@ -27,18 +29,26 @@ class Server:
 
     def __init__(self, project: Project, settings: ServeSettings) -> None:
         self.service = Service(project, settings)
+        tls = certificate(project.folder, settings)
         self._socket = _bound(settings)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        self.url = f"{'https' if tls else 'http'}://{host}:{self._socket.getsockname()[1]}"
         app = create_app(self.service)
         self._history: AbstractContextManager[object] = nullcontext()
         if settings.dashboard:
             self._history = _with_dashboard(app, self.service)
-        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE, **tls
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="headwater-serve", daemon=True
         )
+
+    @property
+    def is_in_the_clear(self) -> bool:
+        """Whether others reach the server, and what they send can be read on the way."""
+        return self.service.settings.host not in LOOPBACK and self.service.settings.tls_cert is None
 
     def __enter__(self) -> Self:
         self._thread.start()

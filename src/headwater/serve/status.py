@@ -47,7 +47,7 @@ def routes(service: Service) -> APIRouter:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     @router.get("/healthz")
-    def alive() -> Response:
+    async def alive() -> Response:
         """Whether the process answers."""
         return answer({"alive": True})
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused
 from headwater.model import parse_duration
@@ -32,7 +33,7 @@ def routes(service: Service) -> APIRouter:
     project = service.project
 
     @router.get("/{name}")
-    def rows(
+    async def rows(
         name: str,
         request: Request,
         after: str | None = None,
@@ -47,15 +48,10 @@ def routes(service: Service) -> APIRouter:
         access.check_view(name)
         view = project.plan().view(name).name
         if after is not None:
-            Way(project, view, read(project, after)).wait(_patience(timeout, service.settings.longest_wait))
-        version = _served(project, view)
-        target, parameters = version.target, request.query_params.multi_items()
-        selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
-        with service.queries.taken():
-            position, found = read_rows(project, view, selection)
-        body = {"view": view, "version": target.version, "position": as_record(position)}
-        more = len(found) > selection.limit
-        return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
+            place = await run_in_threadpool(read, project, after)
+            way = Way(project, service.commits, view, place)
+            await way.wait(patience(timeout, service.settings.longest_wait))
+        return await run_in_threadpool(_page, service, view, request.query_params.multi_items())
 
     @router.get("/{name}/late")
     def late(
@@ -106,7 +102,20 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-def _patience(text: str | None, longest: timedelta) -> timedelta:
+def _page(service: Service, view: str, parameters: list[tuple[str, str]]) -> Response:
+    """The rows of a view that the parameters of a request ask for."""
+    version = served(service.project, view)
+    target = version.target
+    selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
+    with service.queries.taken():
+        number, position, found = _read_rows(service.project, view, selection, (target.version, version.position))
+    body = {"view": view, "version": number, "position": as_record(position)}
+    more = len(found) > selection.limit
+    return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
+
+
+def patience(text: str | None, longest: timedelta) -> timedelta:
+    """How long a request is willing to wait."""
     if text is None:
         return min(DEFAULT_WAIT, longest)
     try:
@@ -116,30 +125,31 @@ def _patience(text: str | None, longest: timedelta) -> timedelta:
     return min(found, longest)
 
 
-def _served(project: Project, view: str) -> Version:
+def served(project: Project, view: str) -> Version:
+    """The version of a view that is served; `UnknownView` if it has no rows yet."""
     version = project.served(view)
     if version is None:
         raise no_rows(view)
     return version
 
 
-def read_rows(project: Project, view: str, selection: Selection) -> tuple[Position | None, list[dict[str, Any]]]:
-    """Rows, and a position that they are true for: the same before and after they were read.
+def _read_rows(
+    project: Project, view: str, selection: Selection, before: tuple[int, Position | None]
+) -> tuple[int, Position | None, list[dict[str, Any]]]:
+    """Rows, with the version and a position that they are true for: the same before and after they were read.
 
     Where batches come faster than rows can be read, it is the one before: the rows are at least as new.
     """
     store = project.plan().view(view).view.store or DEFAULT_STORE
     for _ in range(_TRIES):
-        before = _position(project, view)
         rows = project.query(selection.statement(view), store=store).to_pylist()
-        if _position(project, view) == before:
+        after = project.place(view) or before
+        if after == before:
             break
-    return before, rows
-
-
-def _position(project: Project, view: str) -> Position | None:
-    version = project.served(view)
-    return version.position if version else None
+        before, last = after, before
+    else:
+        before = last
+    return *before, rows
 
 
 def as_record(position: Position | None) -> dict[str, Any] | None:

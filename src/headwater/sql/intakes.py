@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -64,8 +65,10 @@ def read_intake(
     if connector not in CONNECTORS:
         options = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
         return model.Connector(name=connector, options=options, **found)
-    _refuse_others(reading, given, connector, model.Kafka)
-    return _kafka(reading, given, found)
+    kind = model.Kafka if connector == "kafka" else model.Folder
+    _refuse_others(reading, given, connector, kind)
+    known = {word: value for word, value in found.items() if word in {part.name for part in fields(kind)}}
+    return _kafka(reading, given, known) if kind is model.Kafka else _folder(reading, given, known)
 
 
 def _refuse_others(
@@ -86,12 +89,25 @@ def _kafka(reading: TopicReading, given: Mapping[str, Option], found: dict[str, 
         if word in found:
             found[word] = _message_column(reading, given[word].expression, word, found[word])
     _refuse_format(reading, found, given)
+    _refuse_archive(reading, found, given)
     return model.Kafka(**{"topic": "", **found})
+
+
+def _folder(reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any]) -> model.Folder:
+    if "path" not in given:
+        reading.refuse(OptionRefused, given["connector"], "names no folder", hint="Say path = '…'.")
+    if found.get("format") in ("protobuf", "json-schema", "raw"):
+        hint = "A folder has files in 'json', 'csv', 'tsv', 'parquet', 'arrow' or 'avro'."
+        reading.refuse(OptionRefused, given["format"], f"reads files in '{found['format']}'", hint=hint)
+    return model.Folder(**{"path": "", **found})
 
 
 def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
     """Refuse options of one format beside another."""
     form = found.get("format", "json")
+    if form in ("tsv", "parquet", "arrow"):
+        hint = "Messages are in 'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'."
+        reading.refuse(OptionRefused, given["format"], f"reads messages in '{form}'", hint=hint)
     if form == "raw" and "message_value" not in given:
         hint = "Say message_value = '…' with a column that takes the bytes."
         reading.refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)
@@ -121,6 +137,26 @@ def _refuse_version_source(
         hint = "Versions are those of the subject of one topic: name one, or take them from a header."
     if what:
         reading.refuse(OptionRefused, given["version_from"], what, hint=hint)
+
+
+def _refuse_archive(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
+    """Refuse an archive behind which it isn't clear where to go on."""
+    if "archive" not in given:
+        for word in ("archive_format", "archive_offset"):
+            if word in given:
+                reading.refuse(OptionRefused, given[word], f'gives option "{word}" and no archive')
+        return
+    columns = found.get("archive_offset", ())
+    if columns and len(columns) != 2:
+        hint = "Say archive_offset = 'partition, offset' with the names of two columns."
+        reading.refuse(OptionRefused, given["archive_offset"], "gives other than two columns for offsets", hint=hint)
+    if not columns and not isinstance(found.get("start"), datetime):
+        hint = "Say archive_offset = 'partition, offset', or start = '2026-01-31T12:00Z'."
+        what = "has an archive and doesn't say where to go on behind it"
+        reading.refuse(OptionRefused, given["archive"], what, hint=hint)
+    if len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        hint = "An archive is that of one topic: name one."
+        reading.refuse(OptionRefused, given["archive"], "has an archive of several topics", hint=hint)
 
 
 def _message_column(reading: TopicReading, node: exp.Expr, word: str, name: str) -> str:

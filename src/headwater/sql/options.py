@@ -24,7 +24,7 @@ from headwater.sql.refusal import Refusal, did_you_mean
 _OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
 INTAKES = "headwater.intakes"
 """The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
-CONNECTORS = ("kafka",)
+CONNECTORS = ("kafka", "folder")
 """The kinds of intakes that are ours."""
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
 
@@ -228,7 +228,7 @@ _VERSION = OptionKind(
 INTAKE = (
     OptionKind(
         "connector",
-        "'kafka', or a name that an installed package brings along",
+        "'kafka', 'folder', or a name that an installed package brings along",
         read_connector,
         "where events are fetched from",
         "they are appended by calls",
@@ -244,11 +244,32 @@ INTAKE = (
     OptionKind("cluster", "name", read_name, "the section of headwater.toml that says how to reach Kafka", "'main'"),
     OptionKind(
         "format",
-        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'",
-        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw"),
-        "how a message is written",
-        "'json'",
+        "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'; in a folder also 'tsv', 'parquet' or 'arrow'",
+        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw", "tsv", "parquet", "arrow"),
+        "how a message, or a file, is written",
+        "'json'; in a folder what a file's name says",
     ),
+    OptionKind(
+        "path", "path or URL", read_name, "the folder, or the prefix of an object store", "required with 'folder'"
+    ),
+    OptionKind(
+        "pattern",
+        "names with '*', '?' or '[…]'",
+        read_name,
+        "which files of a folder are read; '**' stands for folders in between",
+        "'*'",
+    ),
+    OptionKind(
+        "order",
+        "'name' or 'modified'",
+        _one_of("name", "modified"),
+        "which of several files that are ready comes first: by name, or by the time of its last change",
+        "'name'",
+    ),
+    OptionKind(
+        "settle", "duration", read_duration, "how long a file must not have changed before it is read", "'2 seconds'"
+    ),
+    OptionKind("poll", "duration", read_duration, "how often a folder is looked at", "'1 second'"),
     OptionKind(
         "registry",
         "address",
@@ -270,7 +291,7 @@ INTAKE = (
         "gaps",
         "'stop' or 'skip'",
         _one_of("stop", "skip"),
-        "what to do about offsets that Kafka let go of before they were read; skipped ones become a dead letter",
+        "what to do about offsets, or files, that are gone before they were read; skipped ones become a dead letter",
         "'stop'",
     ),
     OptionKind(
@@ -300,6 +321,26 @@ INTAKE = (
         read_version_source,
         "what tells which version of the stream or table a message is of",
         "all are of today's",
+    ),
+    OptionKind(
+        "archive",
+        "path or URL",
+        read_name,
+        "where events of the topic are that Kafka no longer has, to be loaded first",
+    ),
+    OptionKind(
+        "archive_format",
+        "'json', 'csv', 'tsv', 'parquet', 'arrow', 'avro' or 'delta'",
+        _one_of("json", "csv", "tsv", "parquet", "arrow", "avro", "delta"),
+        "how the archive is written",
+        "what the names of its files say",
+    ),
+    OptionKind(
+        "archive_offset",
+        "two columns",
+        read_names,
+        "the columns of the archive that have the partition and the offset of each row",
+        "reading goes on at 'start', an instant",
     ),
 )
 """The options that say where a topic's events are fetched from."""

@@ -47,7 +47,7 @@ class Bookkeeping:
         if found is None:
             every = "SELECT version FROM headwater_versions WHERE view = ? ORDER BY version"
             raise no_version(view, version, [row[0] for row in self._execute(connection, every, (view,)).fetchall()])
-        return Target(view, version, read_columns(found[0]), tuple(json.loads(found[1])), Emit(found[2]))
+        return _target(view, version, *found)
 
     def versions_of(self, connection: Any, view: str) -> tuple[Version, ...]:
         """Every version of a view."""
@@ -71,8 +71,8 @@ class Bookkeeping:
 
     def targets(self, connection: Any) -> list[Target]:
         """The targets of every version of every view."""
-        rows = self._execute(connection, "SELECT view, version FROM headwater_versions").fetchall()
-        return [self.target_of(connection, view, version) for view, version in rows]
+        rows = self._execute(connection, "SELECT view, version, columns, key, emit FROM headwater_versions").fetchall()
+        return [_target(*row) for row in rows]
 
     def record_version(self, connection: Any, target: Target, fingerprint: str, shape: str, at: datetime) -> None:
         """Write down a new version, and the shape that its tables have."""
@@ -181,6 +181,10 @@ class Bookkeeping:
             "INSERT INTO headwater_promoted VALUES (?, ?) ON CONFLICT (view) DO UPDATE SET version = excluded.version"
         )
         self._execute(connection, statement, (view, version))
+
+
+def _target(view: str, version: int, columns: bytes, key: str, emit: str) -> Target:
+    return Target(view, version, read_columns(columns), tuple(json.loads(key)), Emit(emit))
 
 
 def _marks(values: Sequence[Any]) -> str:

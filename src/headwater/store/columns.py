@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,11 @@ def spell_columns(columns: tuple[Column, ...]) -> bytes:
 
 def read_columns(data: bytes) -> tuple[Column, ...]:
     """The columns that `spell_columns` was given."""
+    return _read(bytes(data))
+
+
+@lru_cache(maxsize=1024)
+def _read(data: bytes) -> tuple[Column, ...]:
     return tuple(_column(field) for field in pa.ipc.read_schema(pa.py_buffer(data)))
 
 

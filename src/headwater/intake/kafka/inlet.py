@@ -19,6 +19,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, Message
 
 from headwater.errors import SourceUnavailable
+from headwater.intake.kafka.archive import Archive
 from headwater.intake.kafka.client import INSTANCE, Client, Described, Partition
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.kafka.dead_topic import DeadTopic
@@ -47,13 +48,20 @@ class KafkaInlet(Inlet):
     """The topics of one stream or table."""
 
     def __init__(
-        self, topic: Topic, options: Mapping[str, str], group: str, folder: Path, schemas: Schemas | None = None
+        self,
+        topic: Topic,
+        options: Mapping[str, str],
+        group: str,
+        folder: Path,
+        schemas: Schemas | None = None,
+        archive: Archive | None = None,
     ) -> None:
         """`folder` is where the processes of this machine tell each other apart."""
         assert isinstance(topic.intake, Kafka)
         self._topic = topic
         self._kafka = topic.intake
         self._options, self._group, self._folder = options, group, folder
+        self._archive = archive
         self._codec = codec_of(topic, options, schemas)
         copies = self._kafka.dead_topic
         self._copies = None if copies is None else DeadTopic(copies, self._kafka, options)
@@ -78,7 +86,7 @@ class KafkaInlet(Inlet):
             )
         self._client = Client(self._kafka, options, self._group)
         self._held.callback(self._client.close)
-        self._positions = Positions(self._kafka, places)
+        self._positions = Positions(self._kafka, places, self._archive)
         found = self._find()
         if alone:
             every = [Partition(topic, number) for topic, one in found.items() for number in one.partitions]

@@ -6,10 +6,11 @@ Both are positions that the log keeps: an *offset* as that of `topic[partition]`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from headwater.errors import HeadwaterError, RetentionGap, SourceRefused, SourceReplaced
+from headwater.intake.kafka.archive import MARK, Archive
 from headwater.intake.kafka.client import Bounds, Client, Described, Partition
 from headwater.intake.places import Places
 from headwater.model import Kafka
@@ -18,9 +19,10 @@ from headwater.model import Kafka
 class Positions:
     """The partitions of one or several topics as the log knows them. `read` are those that are read here."""
 
-    def __init__(self, kafka: Kafka, places: Places) -> None:
+    def __init__(self, kafka: Kafka, places: Places, archive: Archive | None = None) -> None:
         self._kafka = kafka
         self._places = places
+        self._archive = archive
         self.read: set[Partition] = set()
 
     def offset(self, partition: Partition) -> int:
@@ -45,8 +47,25 @@ class Positions:
         fresh = [topic for topic in found if self._places.position(topic) is None]
         later = len(fresh) < len(found) and self._kafka.pattern is not None
         partitions = [Partition(topic, number) for topic in fresh for number in found[topic].partitions]
+        identities = {topic: found[topic].identity for topic in fresh}
+        if self._archive is not None and self._places.position(MARK) is None:
+            self._load(self._archive, client, partitions, identities)
+            return
         starts = {str(at): client.bounds(at).low if later else self._start(client, at) for at in partitions}
-        self._places.write({topic: found[topic].identity for topic in fresh} | starts, starts)
+        self._places.write(identities | starts, starts)
+
+    def _load(
+        self, archive: Archive, client: Client, partitions: Sequence[Partition], identities: Mapping[str, int]
+    ) -> None:
+        """Take the archive in, and begin behind it in the same commit."""
+        if not partitions:
+            raise self._begun()
+
+        def positions(behind: Mapping[Partition, int]) -> dict[str, int]:
+            starts = {str(at): behind[at] if at in behind else self._start(client, at) for at in partitions}
+            return {**identities, **starts}
+
+        archive.load(self._places, partitions, positions)
 
     def take_up(self, client: Client, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """Read these partitions from now on; returns the offset at which each begins."""
@@ -111,6 +130,16 @@ class Positions:
         return max(known, bounds.low)
 
     # Refusals
+
+    def _begun(self) -> HeadwaterError:
+        stream = self._places.stream
+        return SourceRefused(
+            f'the archive of "{stream}" was declared when the topic was being taken in already',
+            detail="The log has offsets of the topic; an archive comes before the first of them.",
+            hint=f"Declare a stream of another name with the archive; or load it with `headwater append {stream} "
+            "--history`, and take archive out of the declaration.",
+            topic=stream,
+        )
 
     def _gap(self, partition: Partition, known: int, low: int) -> HeadwaterError:
         stream = self._places.stream

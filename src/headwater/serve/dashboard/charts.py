@@ -17,6 +17,8 @@ _WORDS = {"color": GREY, "fontSize": 11}
 _PALE = {"lineStyle": {"color": GREY, "opacity": 0.18}}
 _TIP = {"backgroundColor": "#1c2430", "borderWidth": 0, "padding": [6, 10], "confine": True,
         "textStyle": {"color": "#fff", "fontSize": 11}}  # fmt: skip
+_NOTHING: Options = {"title": {"text": "nothing yet", "left": "center", "top": "center", "textStyle": _WORDS},
+                     "legend": {"show": False}, "xAxis": {"show": False}, "yAxis": {"show": False}}  # fmt: skip
 _UNITS = {
     "": "(v) => v == null ? '–' : Intl.NumberFormat('en', {notation: 'compact', maximumFractionDigits: 1}).format(v)",
     "s": "(v) => v == null ? '–' : v < 1 ? Math.round(v * 1000) + ' ms' : v < 100 ? +v.toPrecision(3) + ' s'"
@@ -49,6 +51,7 @@ def _chart(series: list[Options], unit: Unit = "", legend: bool = False) -> Opti
         "xAxis": {"type": "time", "axisLabel": _WORDS | {"hideOverlap": True}, "splitNumber": 4},
         "yAxis": _numbers(unit),
         "series": series,
+        **({} if any(part["data"] for part in series) else _NOTHING),  # no axes of nothing
     }
 
 
@@ -113,7 +116,9 @@ def scatter(points: Mapping[str, Points], limit: Points) -> Options:
         : len(limit) // 2 + 1
     ]
     found = _chart([*series, line], "s", legend=True)
-    height = {"max": round(1.2 * max(ages, default=1), 1)}
+    if not ages:
+        return found
+    height = {"max": round(1.2 * max(ages), 1)}
     axis = found["yAxis"] | height | {"axisLabel": found["yAxis"]["axisLabel"] | {"showMaxLabel": False}}
     return found | {"tooltip": _TIP, "yAxis": axis}
 

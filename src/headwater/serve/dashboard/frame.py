@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
-from headwater.serve.dashboard import charts
+from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.history import History
 from headwater.serve.dashboard.theme import STYLE, Health, health_of
 from headwater.serve.dashboard.visit import Visit
@@ -52,6 +52,7 @@ def _header(visit: Visit) -> None:
             "color: var(--text)"
         )
         state = ui.label().classes("pill")
+        firing = ui.link("", "/dashboard/alerts").classes("pill bad no-underline").mark("firing")
         ui.space()
         clock = ui.label().classes("dim small figure")
         ui.button(icon="contrast", on_click=turn).props('flat round dense size=sm aria-label="light or dark"')
@@ -64,6 +65,9 @@ def _header(visit: Visit) -> None:
         text, health = _summed_up(history)
         state.set_text(text)
         state.classes(replace=f"pill {health}")
+        fire = sum(alert.state == "firing" for alert in history.status.alerts)
+        firing.set_text(f"{fire} alert{'s' if fire > 1 else ''} firing")
+        firing.set_visibility(fire > 0)
         clock.set_text(f"{history.status.at:%Y-%m-%d %H:%M:%S} UTC")
 
     refresh()
@@ -88,10 +92,10 @@ def _summed_up(history: History) -> tuple[str, Health]:
     """How the whole is, in a few words."""
     assert history.status is not None
     views = history.status.views
-    for state, health in (("stopped", "bad"), ("unreachable", "bad"), ("waiting", "warn"), ("starting", "new")):
+    for state in ("stopped", "unreachable", "waiting", "paused", "starting"):
         found = sum(view.state == state for view in views)
         if found:
-            return f"{found} of {len(views)} views {state}", health_of(state) if health != "new" else "new"
+            return f"{found} of {len(views)} views {state}", health_of(state)
     if any(view.ledger and view.ledger.remainder for view in views):
         return "a ledger doesn't add up", "bad"
     follow = sum(view.state == "following" for view in views)
@@ -102,6 +106,7 @@ def _navigation(visit: Visit, here: str) -> None:
     history, plan, dots = visit.history, visit.service.project.plan(), dict[str, ui.element]()
     with ui.left_drawer(value=True, bordered=True).props("width=212 breakpoint=900").classes("p-0 gap-0 py-2"):
         _entry("overview", "/", here, icon="space_dashboard")
+        _entry("alerts", "/dashboard/alerts", here, icon="notifications")
         _entry("query", "/dashboard/query", here, icon="terminal")
         if visit.door.is_open:
             _entry("API", "/docs", here, icon="api")
@@ -138,7 +143,8 @@ def _entry(name: str, target: str, here: str, icon: str | None = None) -> ui.ele
     link = ui.link(target=target).classes("nav here" if target == here else "nav")
     with link:
         mark = ui.icon(icon, size="16px").classes("dim") if icon else ui.element("div").classes("dot")
-        ui.label(name).classes("cut").tooltip(name)
+        ui.label(spelling.shortened(name, 22)).classes("cut")
+    link.props["title"] = name
     return mark
 
 
@@ -151,7 +157,10 @@ def panel(title: str) -> Iterator[ui.row]:
         yield head
 
 
-def strip(*names: str) -> dict[str, tuple[ui.label, ui.label]]:
+Strip = dict[str, tuple[ui.label, ui.label]]
+
+
+def strip(*names: str) -> Strip:
     """A row of figures; the labels that hold each one, and what is said below it."""
     found = {}
     with ui.element("div").classes("strip"):
@@ -161,6 +170,13 @@ def strip(*names: str) -> dict[str, tuple[ui.label, ui.label]]:
                 value = ui.label("–").classes("value figure cut")
                 found[name] = (value, ui.label(" ").classes("dim small cut figure"))
     return found
+
+
+def fill(labels: Strip, figures: Mapping[str, tuple[str, str]]) -> None:
+    """Show figures, each with what is said below it."""
+    for name, (value, note) in figures.items():
+        labels[name][0].set_text(value)
+        labels[name][1].set_text(note)
 
 
 def chart(height: int = 150) -> ui.echart:
@@ -213,7 +229,7 @@ def table(rows: list[dict[str, Any]], names: list[str]) -> ui.table:
     for column in named:
         if column["name"] in numbers:
             column[":format"] = in_digits(_digits(rows, column["name"]))
-    found = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else 0)
+    found = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else None)
     return found.classes("w-full").props("dense flat")
 
 

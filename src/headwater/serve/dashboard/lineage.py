@@ -22,6 +22,8 @@ SHOWN = 8
 """How many sources of a stream are drawn; the others are told by their number."""
 _FILLED = 0.8
 """How much of a column's width a node takes."""
+_LETTERS = 1.4
+"""How many letters a per cent of the width holds, on a screen of usual width."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,11 @@ class Drawing:
         above: dict[str, list[str]] = {node.name: [] for node in self.nodes}
         for start, end in self.edges:
             above[end].append(start)
-        depths: dict[str, int] = {}
+        kinds = {node.name: node.kind for node in self.nodes}
+        beside = int("source" in kinds.values())  # where streams are; also one that nothing was heard of
+        depths = {name: beside for name, kind in kinds.items() if kind == "stream"}
         for node in self.nodes:
             _depth(node.name, above, depths)
-        kinds = {node.name: node.kind for node in self.nodes}
-        if "source" in kinds.values():  # a stream that nothing was heard of stands beside the others
-            depths = {name: max(found, 1) if kinds[name] != "source" else 0 for name, found in depths.items()}
         last = max(depths.values(), default=0)
         depths = {name: last if kinds[name] in ("store", "outlet") else found for name, found in depths.items()}
         columns: list[list[str]] = [[] for _ in range(last + 1)]
@@ -156,8 +157,8 @@ def told(history: History) -> dict[str, Told]:
 def _of_topics(status: Status, history: History) -> dict[str, Told]:
     found, moments = {}, history.moments()
     for topic in status.topics:
-        coming = spelling.rate(recent_rate(moments, topic.topic))
-        said = f"{coming}/s · watermark −{spelling.ago(status.at, topic.watermark)}"
+        coming = spelling.per_second(recent_rate(moments, topic.topic))
+        said = f"{coming} · watermark {spelling.behind(status.at, topic.watermark)}"
         found[topic.topic] = Told(topic.waits or said, "warn" if topic.waits else "good")
         many = len(topic.sources) > 1
         for source, idle in history.sources(topic.topic):
@@ -174,7 +175,7 @@ def _of_view(view: ViewStatus, status: Status) -> Told:
         return Told(view.state, health)
     coming, _ = view.figures.rates(status.at)
     fresh = view.figures.freshness(0.5)
-    said = f"{spelling.rate(coming)}/s · {view.lag:,} behind"
+    said = f"{spelling.per_second(coming)} · {view.lag:,} behind"
     return Told(said if fresh is None else f"{said} · {spelling.seconds(fresh)}", health)
 
 
@@ -229,6 +230,7 @@ class LineagePanel:
 
     def _build(self, drawing: Drawing) -> None:
         places = drawing.places()
+        most = int(_LETTERS * max((place.width for place in places.values()), default=0))
         self._labels = {}
         with ui.element("div").classes("lineage").style(f"height: {drawing.height}px"):
             ui.html(drawing.lines(), sanitize=False)
@@ -239,6 +241,6 @@ class LineagePanel:
                 card.props["title"] = node.title
                 card.style(f"left: {place.left:.2f}%; width: {place.width:.2f}%; top: {place.top:.0f}px")
                 with card:
-                    ui.label(node.title).classes("cut font-medium")
+                    ui.label(spelling.shortened(node.title, most)).classes("cut font-medium")
                     label = ui.label(node.kind).classes("cut dim small figure")
                 self._labels[node.name] = (card, label, Told(node.kind))

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from headwater.operate.status import Status, ViewStatus
 from headwater.serve.dashboard import charts, spelling
-from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, strip
+from headwater.serve.dashboard.frame import chart, columns, draw, fill, page, panel, strip
 from headwater.serve.dashboard.history import FINELY, KEPT, History, Moment, rates, recent_rate
 from headwater.serve.dashboard.lineage import LineagePanel
 from headwater.serve.dashboard.theme import colours, health_of
@@ -48,9 +48,7 @@ def overview(visit: Visit) -> None:
         def refresh() -> None:
             if history.status is None:
                 return
-            for name, (value, note) in figures_of(history).items():
-                labels[name][0].set_text(value)
-                labels[name][1].set_text(note)
+            fill(labels, figures_of(history))
             lineage.refresh()
             tints = colours([view.view for view in history.status.views])
             views.rows = [row_of(view, history.status.at, tints[view.view]) for view in history.status.views]
@@ -83,8 +81,8 @@ def figures_of(history: History) -> dict[str, tuple[str, str]]:
     remainder = sum(abs(view.ledger.remainder) for view in status.views if view.ledger)
     dead, rows = moments[-1].dead, moments[-1].rows
     return {
-        "events in": (f"{spelling.rate(recent_rate(moments))}/s", f"{spelling.count(rows)} in all"),
-        "rows out": (f"{spelling.rate(written)}/s", f"{spelling.count(sum(found.rows for found in figures))} in all"),
+        "events in": (spelling.per_second(recent_rate(moments)), f"{spelling.count(rows)} in all"),
+        "rows out": (spelling.per_second(written), f"{spelling.count(sum(found.rows for found in figures))} in all"),
         "lag": (spelling.count(worst.lag if worst else 0), worst.view if worst and worst.lag else "commits behind"),
         "end to end": _times([(found.freshness(0.5), found.freshness(0.99)) for found in figures]),
         "batch": _times([(found.batch_time(0.5), found.batch_time(0.99)) for found in figures]),
@@ -116,7 +114,7 @@ def _watermark(status: Status) -> tuple[str, str]:
     if topic is None:
         return spelling.NONE, "no events yet"
     holds = [source.name for source in topic.sources if source.holds]
-    return f"−{spelling.ago(status.at, topic.watermark)}", f"held by {holds[0]}" if holds else topic.topic
+    return spelling.behind(status.at, topic.watermark), f"held by {holds[0]}" if holds else topic.topic
 
 
 def row_of(view: ViewStatus, now: datetime, colour: str) -> dict[str, Any]:
@@ -132,7 +130,7 @@ def row_of(view: ViewStatus, now: datetime, colour: str) -> dict[str, Any]:
         "batch p50": spelling.seconds(found.batch_time(0.5) if found else None),
         "batch p99": spelling.seconds(found.batch_time(0.99) if found else None),
         "state size": spelling.size(found.state_bytes if found else None),
-        "watermark": f"−{spelling.ago(now, view.watermark)}", "late": spelling.count(ledger.late if ledger else None),
+        "watermark": spelling.behind(now, view.watermark), "late": spelling.count(ledger.late if ledger else None),
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from nicegui import core, ui
 
+from headwater.serve.dashboard.alerts import alerts_page
 from headwater.serve.dashboard.history import History
 from headwater.serve.dashboard.overview import overview
 from headwater.serve.dashboard.query import query_page
@@ -42,6 +43,11 @@ def _view(name: str) -> None:
 @ui.page("/dashboard/streams/{name}")
 def _stream(name: str) -> None:
     stream_page(_visit(), name)
+
+
+@ui.page("/dashboard/alerts")
+def _alerts() -> None:
+    alerts_page(_visit())
 
 
 @ui.page("/dashboard/query")

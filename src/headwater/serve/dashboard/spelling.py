@@ -37,6 +37,15 @@ def rate(value: float | None) -> str:
     return count(value)
 
 
+def per_second(value: float | None) -> str:
+    """So many a second, with the unit.
+
+    >>> per_second(41.8), per_second(None)
+    ('42/s', '–')
+    """
+    return NONE if value is None else f"{rate(value)}/s"
+
+
 def seconds(value: float | None) -> str:
     """How long something takes.
 
@@ -99,3 +108,21 @@ def clock(at: datetime | None) -> str:
 def ago(now: datetime, at: datetime | None) -> str:
     """How long before now an instant is."""
     return NONE if at is None or at.year <= 1970 else seconds(max(0.0, (now - at).total_seconds()))
+
+
+def behind(now: datetime, at: datetime | None) -> str:
+    """How far an instant is behind now, as a negative span."""
+    found = ago(now, at)
+    return found if found == NONE else f"−{found}"
+
+
+def shortened(name: str, most: int) -> str:
+    """A name that is not longer than this: what tells names apart is often at their end.
+
+    >>> shortened("spend", 12), shortened("count_of_payments_every_7_seconds", 18)
+    ('spend', 'count_of…7_seconds')
+    """
+    if len(name) <= most:
+        return name
+    end = most // 2
+    return f"{name[: most - end - 1]}…{name[-end:]}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -10,11 +12,14 @@ from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
+from headwater.log.read import Commit
 from headwater.operate.status import TopicStatus
 from headwater.project import Project
 from headwater.serve.dashboard import charts, spelling
-from headwater.serve.dashboard.frame import chart, columns, draw, page, panel, shown, strip
+from headwater.serve.dashboard.action import action
+from headwater.serve.dashboard.frame import chart, columns, draw, fill, page, panel, shown, strip
 from headwater.serve.dashboard.history import History, recent_rate
+from headwater.serve.dashboard.rest import Rest
 from headwater.serve.dashboard.visit import Visit
 
 COMMITS, POINTS, LETTERS, LISTED = 60, 1500, 100, 4
@@ -38,26 +43,29 @@ def stream_page(visit: Visit, name: str) -> None:
         with ui.grid(columns="minmax(0, 1fr) minmax(0, 1fr)").classes("w-full gap-3"):
             sources = _sources_panel()
             arriving, commits = _commits_panel()
-        letters = _LettersPanel(visit, topic.name)
+        letters, rest = _LettersPanel(visit, topic.name), Rest()
+
+        async def ask(dead: int) -> None:
+            newest = await run_in_threadpool(project.log, topic.name, COMMITS)
+            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
+            draw(arriving, charts.commits(newest))
+            if topic.time is not None:
+                points = await run_in_threadpool(_points, project, topic.name, topic.time, newest)
+                draw(drawn, charts.scatter(*points))
+            await letters.refresh(dead)
 
         async def refresh() -> None:
             status = history.topic(topic.name)
             if status is None or history.status is None:
                 return
-            for found, (value, note) in figures_of(status, history).items():
-                labels[found][0].set_text(value)
-                labels[found][1].set_text(note)
+            fill(labels, figures_of(status, history))
             sources.rows = sources_of(history, topic.name)
-            try:
-                newest = await run_in_threadpool(project.log, topic.name, COMMITS)
-                points = await run_in_threadpool(_points, project, topic.name, topic.time)
-                await letters.refresh(status.dead)
-            except HeadwaterError:  # the storage is away: what is shown stays until it is back
-                return
-            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
-            draw(arriving, charts.commits(newest))
-            if points is not None:
-                draw(drawn, charts.scatter(*points))
+            if rest.is_over:
+                with (
+                    rest.after(),
+                    suppress(HeadwaterError),
+                ):  # the storage is away: what is shown stays until it is back
+                    await ask(status.dead)
 
         ui.timer(1.5, refresh)
 
@@ -88,10 +96,10 @@ def figures_of(status: TopicStatus, history: History) -> dict[str, tuple[str, st
     idle = sum(is_idle for _, is_idle in known)
     coming = recent_rate(history.moments(), status.topic)
     return {
-        "events in": (f"{spelling.rate(coming)}/s", "last ten seconds"),
+        "events in": (spelling.per_second(coming), "last ten seconds"),
         "events": (spelling.count(status.rows), "in the log"),
         "commits": (spelling.count(status.head), "the newest"),
-        "watermark": (f"−{spelling.ago(now, status.watermark)}", spelling.clock(status.watermark)),
+        "watermark": (spelling.behind(now, status.watermark), spelling.clock(status.watermark)),
         "held by": (holds[0] if holds else spelling.NONE, "the oldest source"),
         "sources": (spelling.count(len(known)), f"{idle} idle"),
         "dead": (spelling.count(status.dead), spelling.share(status.dead, status.dead + status.rows)),
@@ -113,7 +121,7 @@ def sources_of(history: History, topic: str) -> list[dict[str, Any]]:
     return found
 
 
-def _commit(found: Any) -> dict[str, Any]:
+def _commit(found: Commit) -> dict[str, Any]:
     return {"commit": found.number, "kind": found.kind, "rows": found.rows,
             "watermark": spelling.clock(found.watermark), "sources": ", ".join(found.sources)}  # fmt: skip
 
@@ -127,11 +135,7 @@ class _LettersPanel:
         with panel("dead letters") as head:
             with head, ui.row().classes("gap-2 items-center no-wrap"):
                 self._kinds = ui.row().classes("gap-1")
-                self._button = ui.button("redrive", icon="replay", on_click=self._redrive)
-                self._button.props("outline dense no-caps size=sm").mark("redrive")
-                if not visit.may("operate"):
-                    self._button.disable()
-                    self._button.tooltip("This needs a token with the role operate.")
+                action(visit, "redrive", "replay", self._redrive)
             self._none = ui.label("Every event could be read.").classes("dim py-2")
             named = columns("seen", "error", "source", "reason", "event")
             for found, width in zip(named, _WIDTHS, strict=True):
@@ -154,18 +158,11 @@ class _LettersPanel:
                 ui.label(f"{kind} {number:,}").classes("pill")
         self._table.rows = letters_of(found.slice(max(0, found.num_rows - LETTERS)).to_pylist())
 
-    async def _redrive(self) -> None:
-        if not self._visit.may("operate"):
-            ui.notify("This needs a token with the role operate.", type="negative")
-            return
-        try:
-            with self._visit.service.appends.taken():
-                done = await run_in_threadpool(self._visit.service.project.redrive, self._topic)
-        except HeadwaterError as error:
-            ui.notify(error.summary, type="negative")
-            return
+    def _redrive(self) -> str:
+        with self._visit.service.appends.taken():
+            done = self._visit.service.project.redrive(self._topic)
         self._seen = None
-        ui.notify(f"{done.rows:,} came back, {done.dead:,} are still dead")
+        return f"{done.rows:,} came back, {done.dead:,} are still dead"
 
 
 def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -179,12 +176,20 @@ def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )  # fmt: skip
 
 
-def _points(project: Project, topic: str, time: str | None) -> Any:
+def newest_of(commits: Sequence[Commit], rows: int) -> int:
+    """The commit from which on there are so many rows, or the first of those given."""
+    first = 0
+    for commit in reversed(commits):
+        first, rows = commit.number, rows - commit.rows
+        if rows <= 0:
+            break
+    return first
+
+
+def _points(project: Project, topic: str, time: str, commits: Sequence[Commit]) -> Any:
     """How old the newest events were when they arrived, by source; and how old one had to be to be late."""
-    if time is None:
-        return None
     names = [time, "_source", "_arrived_at", "_watermark"]
-    rows = project.read(topic, since=max(0, project.head(topic) - COMMITS), columns=names)
+    rows = project.read(topic, since=newest_of(commits, POINTS), columns=names)
     rows = rows.slice(max(0, rows.num_rows - POINTS)).to_pylist()
     found: dict[str, list[tuple[datetime, float]]] = {}
     for row in rows:

@@ -271,7 +271,7 @@ class DeltaStore:
             raise self._unknown(view, number)
         target, _ = declaration_of(view, number, self._version(view, number).state())
         parts = [self._rows(table, target, state.files[path], None) for path in state.paths]
-        rows = pa.concat_tables([kept_schema(target.columns).empty_table(), *parts])
+        rows = pa.concat_tables(parts) if parts else kept_schema(target.columns).empty_table()
         try:
             found = decode(target, rows)
         except Unfit as cause:

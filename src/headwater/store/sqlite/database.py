@@ -42,6 +42,10 @@ CREATE TABLE IF NOT EXISTS headwater_promoted (
 """
 
 
+READERS = 16
+"""How many connections that read are kept for the next reader."""
+
+
 class Database:
     """A SQLite file. The connection that writes is opened when something is first written."""
 
@@ -51,6 +55,8 @@ class Database:
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._is_prepared = False
+        self._pool = threading.Lock()
+        self._readers: list[tuple[tuple[int, int] | None, sqlite3.Connection]] = []
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -70,13 +76,48 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of one's own that can't write, in a transaction: all its statements see the same commit."""
+        """A connection of one's own that can't write, in a transaction: all its statements see the same commit.
+
+        It is kept for the next reader, unless something went wrong or another file is there by then.
+        """
         if not self._is_prepared:
             self._ensure_prepared()
-        with self.named("read"), closing(self._connect("ro")) as connection:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("BEGIN")
-            yield connection
+        with self.named("read"):
+            file, connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("ROLLBACK")
+            except BaseException:
+                connection.close()
+                raise
+            with self._pool:
+                if len(self._readers) < READERS:
+                    self._readers.append((file, connection))
+                    return
+            connection.close()
+
+    def _reader(self) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
+        """A connection to the file that is there now, with what tells it from others that may take its place."""
+        file = self._identity()
+        while True:
+            with self._pool:
+                kept = self._readers.pop() if self._readers else None
+            if kept is None:
+                break
+            if kept[0] == file and file is not None:
+                return kept
+            kept[1].close()
+        connection = self._connect("ro")
+        connection.execute("PRAGMA query_only = ON")
+        return file, connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _ensure_prepared(self) -> None:
         """Make the file and its bookkeeping, unless they are there; a process may have been killed between the two."""
@@ -89,7 +130,11 @@ class Database:
                 self._is_prepared = True
 
     def close(self) -> None:
-        """Close the connection that writes."""
+        """Close the connections; the next call opens what it needs."""
+        with self._pool:
+            readers, self._readers = self._readers, []
+        for _, reader in readers:
+            reader.close()
         with self._lock:
             if self._writer is not None:
                 self._writer.close()

@@ -1,0 +1,86 @@
+"""What is looked at now and then of a view: the declaration, the execution, versions, and rows that came too late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.concurrency import run_in_threadpool
+from nicegui import ui
+
+from headwater.errors import HeadwaterError
+from headwater.model import SqlQuery
+from headwater.plan import PlannedView
+from headwater.serve.dashboard import spelling
+from headwater.serve.dashboard.frame import table
+from headwater.serve.dashboard.visit import Visit
+from headwater.serve.service import Service
+from headwater.sql.render import render
+from headwater.store import Version
+
+LATE = 200
+"""How many late rows are shown."""
+
+
+def details(visit: Visit, planned: PlannedView) -> None:
+    """Tabs with all of it."""
+    with ui.column().classes("panel"):
+        with ui.tabs().props("dense no-caps align=left") as tabs:
+            names = {name: ui.tab(name) for name in ("definition", "how it runs", "versions", "late rows")}
+        with ui.tab_panels(tabs, value=names["definition"]).classes("w-full").style("background: transparent"):
+            with ui.tab_panel(names["definition"]).classes("px-0"):
+                ui.code(_definition_of(planned), language=_language(planned)).classes("w-full")
+            with ui.tab_panel(names["how it runs"]).classes("px-0"):
+                ui.code(str(visit.service.project.explain(planned.name)), language="text").classes("w-full")
+            with ui.tab_panel(names["versions"]).classes("px-0"):
+                versions(visit.service, planned.name)
+            with ui.tab_panel(names["late rows"]).classes("px-0"):
+                _late(visit.service, planned.name)
+
+
+def _definition_of(planned: PlannedView) -> str:
+    query = planned.view.query
+    return render(planned.view) if isinstance(query, SqlQuery) else query.source.strip()
+
+
+def _language(planned: PlannedView) -> Any:
+    return "sql" if isinstance(planned.view.query, SqlQuery) else "python"
+
+
+def versions(service: Service, name: str) -> None:
+    """The versions that the store holds."""
+    found = [version_row(version) for version in service.project.explain(name).versions]
+    if found:
+        table(found, list(found[0]))
+    else:
+        ui.label("There is no version yet.").classes("dim")
+
+
+def version_row(version: Version) -> dict[str, Any]:
+    """A version in the table."""
+    found = version.position
+    return {
+        "version": version.target.version, "served": "yes" if version.promoted else "", "plan": version.fingerprint,
+        "batch": found.batch if found else None, "watermark": spelling.clock(found.watermark if found else None),
+        "read up to": ", ".join(f"{topic} {commit:,}" for topic, commit in found.commits) if found else "",
+    }  # fmt: skip
+
+
+def _late(service: Service, name: str) -> None:
+    """The rows that came too late; Spark looks for them in the log when they are asked for."""
+    place = ui.column().classes("w-full")
+
+    async def look() -> None:
+        try:
+            with service.queries.taken():
+                found = await run_in_threadpool(service.project.late, name)
+        except HeadwaterError as error:
+            ui.notify(error.summary, type="negative")
+            return
+        rows = found.slice(max(0, found.num_rows - LATE)).to_pylist()
+        place.clear()
+        with place:
+            ui.label(f"{found.num_rows:,} rows came too late" + (f"; the last {LATE}" if found.num_rows > LATE else ""))
+            late = [row | {"late_by": spelling.seconds(row["late_by"].total_seconds())} for row in rows]
+            table(late, sorted(found.column_names, key=lambda column: column != "late_by"))
+
+    ui.button("look for them in the log", on_click=look, icon="search").props("outline dense no-caps size=sm")

@@ -1,0 +1,94 @@
+"""Which views keep running totals, and that a step of one reads what comes and what goes, not all that is retained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import headwater as hw
+from headwater import model, sql
+from headwater.engine import small
+from headwater.engine.totals import keeps_totals
+from headwater.log import TopicLog
+from headwater.log.datafile import DataFile
+from headwater.plan import check
+
+STREAM = """
+CREATE STREAM sales (id STRING, shop STRING, pieces INT, price DECIMAL(10, 2), weight DOUBLE, at TIMESTAMP NOT NULL,
+  WATERMARK FOR at AS at - INTERVAL '1' SECOND){};
+"""
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def is_kept(query: str, options: str = "", stream: str = "") -> bool:
+    text = STREAM.format(stream) + f"CREATE MATERIALIZED VIEW v WITH (retention = '1 hour'{options}) AS {query};"
+    project = model.Project(name="shop", declarations=sql.parse_declarations(text, "views.sql").declarations)
+    return keeps_totals(check(project).checked().view("v")) is not None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT shop, count(*) AS n FROM sales GROUP BY shop",
+        "SELECT shop, sum(price) AS total, avg(pieces) AS a, avg(price) AS b FROM sales WHERE id > 'b' GROUP BY shop",
+        "SELECT upper(shop) AS shop, count_if(pieces > 1) AS n FROM sales GROUP BY 1 HAVING count(*) > 2",
+        "SELECT shop, count(*) AS n FROM sales GROUP BY shop ORDER BY n DESC LIMIT 3",
+    ],
+)
+def test_counts_sums_and_averages_of_plain_rows_are_kept_as_totals(query: str) -> None:
+    assert is_kept(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "stream"),
+    [
+        ("SELECT shop, max(price) AS most FROM sales GROUP BY shop", "", ""),
+        ("SELECT shop, sum(weight) AS weight FROM sales GROUP BY shop", "", ""),  # doubles don't add up exactly
+        ("SELECT shop, avg(weight) AS weight FROM sales GROUP BY shop", "", ""),
+        ("SELECT shop, count(DISTINCT id) AS ids FROM sales GROUP BY shop", "", ""),
+        ("SELECT count(*) AS n FROM sales", "", ""),  # of no rows there is one row
+        ("SELECT shop, count(*) AS n FROM sales GROUP BY shop", ", every = '5 seconds'", ""),
+        ("SELECT shop, count(*) AS n FROM sales GROUP BY shop", "", " WITH (unique = 'id')"),
+    ],
+)
+def test_what_does_not_add_up_is_computed_from_the_rows(query: str, options: str, stream: str) -> None:
+    assert not is_kept(query, options, stream)
+
+
+def test_a_step_reads_what_comes_and_what_goes(
+    tmp_path: Path,
+    spark: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 40 minutes that are retained, with a commit each minute, a step reads two commits."""
+    (tmp_path / "headwater.toml").write_text('name = "totals"\n')
+    query = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
+    view = f"CREATE MATERIALIZED VIEW v WITH (retention = '40 minutes') AS {query};"
+    (tmp_path / "sales.sql").write_text(STREAM.format("") + view)
+    with hw.open(tmp_path) as project:
+
+        def sell(minute: int) -> None:
+            at = START + timedelta(minutes=minute)
+            project.append("sales", [{"id": f"{minute}-{n}", "shop": f"s{n}", "at": at} for n in range(2)])
+
+        for minute in range(60):
+            sell(minute)
+        project.catch_up()
+        seen: list[str] = []
+        read = small.KeptColumns.read
+
+        def watched(kept: small.KeptColumns, log: TopicLog, file: DataFile, names: Sequence[str]) -> pa.Table:
+            seen.append(file.path)
+            return read(kept, log, file, names)
+
+        monkeypatch.setattr(small.KeptColumns, "read", watched)
+        sell(60)
+        project.catch_up()
+        assert len(set(seen)) == 2
+        assert project.rows("v").to_pylist() == [{"shop": "s0", "n": 41}, {"shop": "s1", "n": 41}]
+        assert project.verify("v").identical
