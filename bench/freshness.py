@@ -48,7 +48,7 @@ FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, w
 """
 OVER = """
 SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
-  RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
+  RANGE BETWEEN INTERVAL '{}' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
 """
 TOP = """
 SELECT page, window_end, n, newest, place FROM (
@@ -84,7 +84,8 @@ CASES = (
     Case("windows", WINDOWS, 1, 10_000),
     Case("windows, four views", WINDOWS, 4, 10_000),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
-    Case("OVER 10 minutes", OVER, 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
+    Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
+    Case("OVER 10 minutes", OVER.format(10), 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
 )
 
 
@@ -232,7 +233,7 @@ def main() -> None:
     for name, found in shares.items():
         print(f"{name:32}" + "".join(f"{value:9.0f}" for value in found.values()))
     if wanted.plot:
-        wanted.plot.write_text(stacked(shares, "milliseconds"), encoding="utf-8")
+        wanted.plot.write_text(stacked(shares, "ms"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater import declare, model, sql
+from headwater import declare, model
 from headwater.config import Settings, load_settings
 from headwater.errors import (
     ArgumentRefused,
@@ -27,7 +27,6 @@ from headwater.errors import (
     Origin,
     SettingsRefused,
     StrictLoadRefused,
-    SyntaxRefused,
     UnknownTopic,
     UnsortedLoad,
 )
@@ -59,12 +58,13 @@ from headwater.operate import (
     Views,
     Why,
 )
+from headwater.operate.board import Board
 from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
 from headwater.operate.notify import Notifier, Webhook
-from headwater.operate.outlet import Notes, OutletRun, Sent, drain_outlets, sending
+from headwater.operate.outlet import Notes, OutletRun, Sending, Sent, drain_outlets
 from headwater.operate.promotion import Promotion, compare
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
@@ -158,7 +158,7 @@ class Project:
         self.wishes = Wishes(folder / ".headwater")
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
-        self._parsed = _read_declarations(folder, settings.data)
+        self._parsed = declare.load_folder(folder, settings.data)
         self.declared = model.Project(
             name=settings.name,
             declarations=model.assembled(self._parsed.declarations),
@@ -175,8 +175,10 @@ class Project:
         self._waiting: dict[str, HeadwaterError | None] = {}
         self._stopped: dict[str, HeadwaterError] = {}
         self._ticker: Ticker | None = None
+        self._sending: Sending | None = None
         rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
         self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
+        self._board = Board(folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
 
     def __enter__(self) -> Self:
@@ -216,7 +218,7 @@ class Project:
         `only_tell`, nothing is changed either way. Settings stay as they were opened.
         """
         with self._planning:
-            before, parsed = self.plan(), _read_declarations(self.folder, self.settings.data)
+            before, parsed = self.plan(), declare.load_folder(self.folder, self.settings.data)
             declared = replace(self.declared, declarations=parsed.declarations)
             after = _checked(declared, parsed.findings).checked()
             promotion = compare(before, after)
@@ -224,6 +226,10 @@ class Project:
                 self._parsed, self.declared, self._plan = parsed, declared, after
                 if self._views is not None:
                     self._views.take_over(after, promotion)
+                if self._sending is not None:
+                    self._sending.renew(
+                        promotion.outlets, [name for name in promotion.outlets if name in after.outlets]
+                    )
                 if self._ticker is not None:
                     self._ticker.add(self._topic_log(name) for name in promotion.topics)
             return promotion
@@ -518,7 +524,7 @@ class Project:
         return self.wishes.pause(*self._administered(name), reason)
 
     def resume(self, name: str) -> None:
-        """Let a view or an intake that is paused go on from where it was; one that has stopped begins again."""
+        """Let a view or an intake that is paused go on from where it was; a view that has stopped begins again."""
         self.wishes.resume(*self._administered(name))
 
     def ask_replay(self, view: str) -> None:
@@ -577,6 +583,7 @@ class Project:
         outlets have come) is told from several threads.
         """
         opened, wanted = self._opened_views(), stop or threading.Event()
+        self._stopped.clear()
 
         def report(reading: Reading) -> None:
             self._gauge.take(reading)
@@ -593,14 +600,16 @@ class Project:
         topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
+            self._board.told(self._gauge.figures, self._now),
             Ticker(topics, self._maintainer.after) as self._ticker,
             _meanwhile(lambda: self._obey_promotions(promoted)),
             taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
-            sending(self._outlet_runs(self.outlets(*views), sent), failed) as sends,
+            Sending(lambda name: self._outlet_run(self.plan().outlet(name), sent), failed) as self._sending,
             _meanwhile(lambda: opened.stop() if wanted.is_set() else None),
         ):
+            self._sending.begin(self.outlets(*views))
             done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
-            while (takes_in() or sends()) and not wanted.wait(STOP_POLL.total_seconds()):
+            while (takes_in() or self._sending.is_going_on) and not wanted.wait(STOP_POLL.total_seconds()):
                 pass  # every view has ended, and the log or an outlet goes on
         return done
 
@@ -628,7 +637,10 @@ class Project:
         return drain_outlets(self._outlet_runs(outlets or self.outlets()))
 
     def status(self) -> Status:
-        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts, the figures of what runs here."""
+        """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts; the figures of what runs.
+
+        Of views that another process runs, the figures are at most some seconds old.
+        """
         found = self._measured()
         return replace(found, alerts=self._watchman.alerts(found).alerts)
 
@@ -664,7 +676,8 @@ class Project:
             )
             for name in self.plan().topics
         ]
-        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, self._gauge.figures())
+        figures = [*self._board.read(self._now()), *self._gauge.figures()]  # of what ran here, what is known here
+        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, figures)
         outlets = [self._outlet_status(planned) for planned in self.plan().outlets.values()]
         return Status(self.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
 
@@ -705,9 +718,13 @@ class Project:
                 yield table
             at = version, batch
 
-    def published(self, view: str) -> int:
-        """The newest commit of a view's derived topic, which other views read."""
-        return self._derived_log(self.plan().view(view)).head
+    def published(self, view: str, watermark: datetime) -> int | None:
+        """The newest commit of a view's derived topic, if all is published there that is final at a watermark of it."""
+        from headwater.engine.view import published
+
+        planned = self.plan().view(view)
+        log = self._derived_log(planned)
+        return log.head if log.watermark >= published(planned).watermark(watermark) else None
 
     def late(self, view: str) -> pa.Table:
         """The rows that came too late for a view, once per window that they were late for, and how late they were."""
@@ -912,43 +929,11 @@ def open_project(folder: str | Path = ".", *, now: Now = wall_clock) -> Project:
     return Project(path, load_settings(path), now)
 
 
-def _read_declarations(folder: Path, data: str) -> sql.Parsed:
-    """Every declaration below a folder, in the order of the files' paths."""
-    parsed: list[sql.Parsed] = []
-    for path in sorted(_files(folder, folder / data)):
-        if path.suffix == ".sql":
-            parsed.append(_read_sql(path, str(path.relative_to(folder))))
-        elif path.suffix == ".py":
-            parsed.append(declare.load_python(path))
-    return sql.Parsed(
-        tuple(found for part in parsed for found in part.declarations),
-        tuple(found for part in parsed for found in part.findings),
-    )
-
-
-def _files(folder: Path, data: Path) -> Iterator[Path]:
-    """The files below a folder; the data, and what is hidden by a leading dot or underscore, are passed by."""
-    for found in folder.iterdir():
-        if found.name.startswith((".", "_")) or found == data:
-            continue
-        if found.is_dir():
-            yield from _files(found, data)
-        else:
-            yield found
-
-
 def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
     """The plan with the findings of the files as well."""
     plan = check(declared)
     findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
     return replace(plan, findings=tuple(findings))
-
-
-def _read_sql(path: Path, name: str) -> sql.Parsed:
-    try:
-        return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
-    except UnicodeDecodeError as cause:
-        return sql.Parsed((), (SyntaxRefused(f'"{name}" is not UTF-8 text', detail=f"{cause}.", origin=Origin(name)),))
 
 
 @contextmanager

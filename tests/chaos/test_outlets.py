@@ -19,10 +19,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from headwater.operate.outlet import sending
 from headwater.outlets import Place
 from tests.outlets.kafka.topic import KafkaTopic
-from tests.outlets.shop import Shop, row
+from tests.outlets.shop import Shop, row, sending
 from tests.servers.kafka import KafkaServer, format_kafka
 from tools import servers
 
@@ -127,7 +126,7 @@ def test_an_outlet_outlasts_a_broker_that_is_away(tmp_path: Path) -> None:
             traffic.write(3)
             with shop.project() as project:
                 project.send()
-        with shop.project() as project, sending(project._outlet_runs(["o"]), lambda error: pytest.fail(str(error))):
+        with shop.project() as project, sending(project, ["o"], lambda error: pytest.fail(str(error))):
             traffic.write(3)  # the view goes on
             time.sleep(15)
             assert project.status().outlets[0].sent.state == "waiting"

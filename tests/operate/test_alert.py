@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -205,8 +206,9 @@ class Stopwatch:
 
 @pytest.mark.parametrize(("answer", "requests"), [(404, 1), (500, ATTEMPTS), (0, ATTEMPTS)])
 def test_a_webhook_that_takes_nothing_is_given_up_and_its_address_is_not_told(
-    hook: Hook, answer: int, requests: int
+    hook: Hook, answer: int, requests: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.DEBUG)
     hook.answers = [answer] * ATTEMPTS
     waiting = Waiting(Stopwatch(), lambda: NOON, lambda: 0.0)
     with Notifier("shop", Webhook(hook.url, {}), waiting) as notifier:
@@ -214,3 +216,5 @@ def test_a_webhook_that_takes_nothing_is_given_up_and_its_address_is_not_told(
     assert len(hook.requests) == requests
     assert notifier.undelivered is not None
     assert hook.url not in notifier.undelivered
+    assert not [record for record in caplog.records if "/hook" in record.getMessage()]
+    assert "an alert could not be delivered" in caplog.text

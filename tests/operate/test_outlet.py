@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 from headwater.cli import app
 from headwater.errors import HeadwaterError, OutletBusy, TargetDenied, TargetUnavailable
-from headwater.operate.outlet import sending
 from headwater.outlets import Place
 from tests.outlets.hook import Hook, hooked
-from tests.outlets.shop import Shop, row
+from tests.outlets.shop import Shop, row, sending
 
 QUICK = '[catch_up]\nbackoff = "1 ms"\nlongest_backoff = "20 ms"\nattempts = 3\n'
 
@@ -42,21 +41,39 @@ def until(condition: Callable[[], bool]) -> None:
 def test_an_outlet_follows_its_view(shop: Shop, hook: Hook) -> None:
     failures: list[HeadwaterError] = []
     with shop.project() as project:
-        with sending(project._outlet_runs(["o"]), failures.append) as sends:
+        with sending(project, ["o"], failures.append) as sends:
             for number in range(3):  # it is there before the view has anything
                 shop.write(number, [row("a", f"{number}.00")])
                 until(lambda count=number + 1: len(hook.requests) == count)  # type: ignore[misc]
-            assert sends()
+            assert sends.is_going_on
             assert project.status().outlets[0].sent.state == "sending"
         (status,) = project.status().outlets
     assert (status.sent.state, status.sent.place, status.lag, failures) == ("at rest", Place(1, 2), 0, [])
+
+
+def test_an_outlet_that_is_promoted_goes_on_behind_what_was_sent(shop: Shop, hook: Hook) -> None:
+    failures: list[HeadwaterError] = []
+    with shop.project() as project, sending(project, ["o"], failures.append) as sends:
+        shop.write(0, [row("a", "1.00")])
+        until(lambda: len(hook.requests) == 1)
+        shop.declare(f"CREATE OUTLET o FROM spend TO '{hook.url}' WITH (per_request = 10)")
+        promotion = project.promote()
+        assert (promotion.outlets, promotion.changed) == (("o",), ())
+        sends.renew(promotion.outlets, promotion.outlets)
+        shop.write(1, [row("a", "2.00"), row("b", "3.00")])
+        until(lambda: len(hook.requests) == 2)
+        assert len(hook.bodies[1]) == 2, "it sends as it is declared now, and nothing twice"
+        shop.declare("")
+        sends.renew(project.promote().outlets, ())
+        until(lambda: not sends.is_going_on)
+    assert failures == []
 
 
 def test_what_may_succeed_later_is_tried_again_without_end(shop: Shop, hook: Hook) -> None:
     failures: list[HeadwaterError] = []
     hook.answers = [0] * 8  # more failures than there are attempts
     shop.write(0, [row("a", "1.00")])
-    with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append):
+    with shop.project() as project, sending(project, ["o"], failures.append):
         until(lambda: len(hook.requests) == 9 and project.status().outlets[0].sent.place == Place(1, 0))
     assert failures == []
 
@@ -67,7 +84,7 @@ def test_patience_ends_where_the_settings_say_so(shop: Shop, hook: Hook) -> None
     failures: list[HeadwaterError] = []
     hook.answers = [0] * 1000
     shop.write(0, [row("a", "1.00")])
-    with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append):
+    with shop.project() as project, sending(project, ["o"], failures.append):
         until(lambda: bool(failures))
     assert [type(found) for found in failures] == [TargetUnavailable]
 
@@ -78,7 +95,7 @@ def test_an_outlet_that_fails_for_good_stops_alone(shop: Shop, hook: Hook) -> No
     failures: list[HeadwaterError] = []
     shop.write(0, [row("a", "1.00")])
     with shop.project() as project:
-        with sending(project._outlet_runs(["o", "p"]), failures.append):
+        with sending(project, ["o", "p"], failures.append):
             until(lambda: bool(failures) and project.status().outlets[1].sent.place == Place(1, 0))
             shop.write(1, [row("a", "2.00")])
             until(lambda: project.status().outlets[1].sent.place == Place(1, 1))
@@ -91,7 +108,7 @@ def test_a_run_ends_although_its_target_makes_it_wait(shop: Shop, hook: Hook) ->
     hook.answers = [(503, {"Retry-After": "600"})]
     shop.write(0, [row("a", "1.00")])
     began = time.monotonic()
-    with shop.project() as project, sending(project._outlet_runs(["o"]), lambda error: None):
+    with shop.project() as project, sending(project, ["o"], lambda error: None):
         until(lambda: bool(hook.requests))
     assert time.monotonic() - began < 15
     assert not [thread for thread in threading.enumerate() if thread.name == "headwater-outlet"]
@@ -100,7 +117,7 @@ def test_a_run_ends_although_its_target_makes_it_wait(shop: Shop, hook: Hook) ->
 def test_a_run_that_sends_is_not_fenced_off_by_one_that_comes_along(shop: Shop, hook: Hook) -> None:
     failures: list[HeadwaterError] = []
     shop.write(0, [row("a", "1.00")])
-    with shop.project() as project, sending(project._outlet_runs(["o"]), failures.append) as sends:
+    with shop.project() as project, sending(project, ["o"], failures.append) as sends:
         until(lambda: project.status().outlets[0].sent.place == Place(1, 0))
         with shop.project() as other:
             (sent,) = other.send()
@@ -109,7 +126,7 @@ def test_a_run_that_sends_is_not_fenced_off_by_one_that_comes_along(shop: Shop, 
             assert third.status().outlets[0].sent.state == "at rest"
         shop.write(1, [row("a", "2.00")])
         until(lambda: len(hook.requests) == 2)
-        assert sends()
+        assert sends.is_going_on
     assert failures == []
     with shop.project() as other:
         assert [found.error for found in other.send()] == [None]

@@ -61,6 +61,18 @@ CASES = {
         STREAM + SHOPS.replace("count(*)", "count(id)") + READER,
         Promotion(changed=("shops", "best")),
     ),
+    "a new outlet": (STREAM + SHOPS, STREAM + SHOPS + OUTLET, Promotion(unchanged=("shops",), outlets=("hook",))),
+    "an outlet that stays": (STREAM + SHOPS + OUTLET, STREAM + SHOPS + OUTLET, Promotion(unchanged=("shops",))),
+    "an outlet that goes elsewhere": (
+        STREAM + SHOPS + OUTLET,
+        STREAM + SHOPS + OUTLET.replace("host", "other"),
+        Promotion(unchanged=("shops",), outlets=("hook",)),
+    ),
+    "an outlet whose view changes": (
+        STREAM + SHOPS + OUTLET,
+        STREAM + SHOPS.replace("count(*)", "count(id)") + OUTLET,
+        Promotion(changed=("shops",), outlets=("hook",)),
+    ),
     "a new stream": (STREAM, STREAM + STREAM.replace("sales", "visits"), Promotion(topics=("visits",))),
 }
 
@@ -78,12 +90,6 @@ REFUSED = {
         STREAM,
         STREAM + STREAM.replace("sales", "orders").replace(";", " WITH (connector = 'kafka', topic = 'orders');"),
         "is new and has an intake",
-    ),
-    "a new outlet": (STREAM + SHOPS, STREAM + SHOPS + OUTLET, 'Outlet "hook" was added'),
-    "an outlet whose view changes": (
-        STREAM + SHOPS + OUTLET,
-        STREAM + SHOPS.replace("count(*)", "count(id)") + OUTLET,
-        'Outlet "hook" sends the changes of view "shops"',
     ),
 }
 

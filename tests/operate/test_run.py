@@ -169,7 +169,7 @@ def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_o
             assert outcome == {
                 "promotion": {
                     "added": ["seen"], "changed": ["big"], "removed": ["gone"], "unchanged": ["kept"],
-                    "topics": ["visits"],
+                    "topics": ["visits"], "outlets": [],
                 }
             }  # fmt: skip
             eventually(lambda: counted(project, "big"), 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.config import load_settings
+from headwater.errors import HeadwaterError
+from headwater.operate.outlet import Sending
 from headwater.outlets import OpenTarget, open_target
 from headwater.project import Project
 from headwater.store import Batch, Position, Store, Target
@@ -71,3 +73,11 @@ class Shop:
     @staticmethod
     def store(project: Project) -> Store:
         return project._opened_views().store("spend")
+
+
+@contextmanager
+def sending(project: Project, outlets: list[str], failed: Callable[[HeadwaterError], object]) -> Iterator[Sending]:
+    """Outlets that send meanwhile, as a run of the project lets them."""
+    with Sending(lambda name: project._outlet_run(project.plan().outlet(name)), failed) as found:
+        found.begin(outlets)
+        yield found

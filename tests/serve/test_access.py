@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,42 @@ def test_every_route_but_health_needs_a_token_that_is_known(exposed: Bank) -> No
             if path not in OPEN:
                 assert found.headers["www-authenticate"] == "Bearer"
                 assert found.json()["type"] == "urn:headwater:error:token-refused"
+
+
+WRITES = {"/streams/spend/events"}
+OPERATES = {
+    "/promote", "/streams/spend/pause", "/streams/spend/redrive", "/streams/spend/resume", "/views/spend/pause",
+    "/views/spend/replay", "/views/spend/resume",
+}  # fmt: skip
+READS_BY_POST = {"/query"}
+
+
+def test_every_route_refuses_a_role_that_is_too_small(exposed: Bank) -> None:
+    tokens = Tokens(exposed.project.folder)
+    reader, writer = tokens.create("reader", "read"), tokens.create("writer", "write")
+    posts = {path for method, path in routes(exposed) if method != "GET"}
+    assert posts == WRITES | OPERATES | READS_BY_POST, "a route that does something says here who may do it"
+    refused = [(path, token) for path in OPERATES for token in (reader, writer)] + [(path, reader) for path in WRITES]
+    for path, token in refused:
+        found = ask(exposed, "POST", path, bearer(token))
+        assert (found.status_code, found.json()["type"]) == (403, "urn:headwater:error:role-refused"), path
+    assert exposed.project.head("payments") == -1, "nothing was done"
+
+
+def test_a_subscription_by_websocket_needs_a_token_too(exposed: Bank) -> None:
+    exposed.write([("c1", "1.00", 1)])
+    token = Tokens(exposed.project.folder).create("board", "read", views=["spend"])
+    address = str(exposed.client.base_url).rstrip("/").replace("http", "ws")
+    expected = [
+        ("spend", {}, "urn:headwater:error:token-refused"),
+        ("spend", bearer("hw_wrong"), "urn:headwater:error:token-refused"),
+        ("untouched", bearer(token), "urn:headwater:error:role-refused"),
+    ]
+    for view, headers, code in expected:
+        with connect(f"{address}/views/{view}/changes", additional_headers=headers) as socket:
+            assert json.loads(socket.recv(timeout=10))["type"] == code
+    with connect(f"{address}/views/spend/changes", additional_headers=bearer(token)) as socket:
+        assert json.loads(socket.recv(timeout=10))["event"] == "snapshot"
 
 
 def test_a_role_and_a_scope_allow_so_much(exposed: Bank) -> None:

@@ -21,6 +21,8 @@ def test_a_view_is_paused_and_resumed(bank: Bank) -> None:
     assert (view["state"], view["paused"]["since"]) == ("paused", paused.json()["paused"]["since"])
     assert 'headwater_view_paused{view="spend"} 1.0' in bank.client.get("/metrics").text
     assert bank.client.get("/views/spend").status_code == 200, "what it has is served"
+    bank.client.post("/views/untouched/pause")
+    assert bank.client.get("/readyz").json() == {"ready": True, "stopped": 0, "empty": 0}, "as its operator wants it"
     resumed = bank.client.post("/views/spend/resume")
     assert (resumed.status_code, resumed.json()) == (202, {"view": "spend", "paused": None})
     assert bank.client.get("/status").json()["views"][0]["state"] == "at rest"
@@ -35,6 +37,7 @@ def test_a_replay_is_asked_for(bank: Bank) -> None:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
+        ("/views/spend/pause?reason=" + "x" * 501, 422),
         ("/views/nope/pause", 404),
         ("/views/nope/resume", 404),
         ("/views/nope/replay", 404),
@@ -54,7 +57,14 @@ def test_changed_declarations_are_promoted_or_nothing_is(bank: Bank) -> None:
     file = bank.project.folder / "bank.sql"
     declared = file.read_text()
     file.write_text(declared + "CREATE MATERIALIZED VIEW cards AS SELECT card FROM payments;")
-    told = {"added": ["cards"], "changed": [], "removed": [], "unchanged": ["spend", "untouched"], "topics": []}
+    told = {
+        "added": ["cards"],
+        "changed": [],
+        "removed": [],
+        "unchanged": ["spend", "untouched"],
+        "topics": [],
+        "outlets": [],
+    }
     assert bank.client.post("/promote?dry_run=true").json() == told
     assert bank.client.get("/views/cards").json()["title"] == 'the project has no view "cards"'
     assert bank.client.post("/promote").json() == told

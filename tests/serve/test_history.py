@@ -13,6 +13,7 @@ from headwater.project import Project
 from headwater.serve.dashboard.history import KEPT, History, rates, recent_rate
 from headwater.serve.dashboard.lineage import Drawing, Node, drawing_of, told
 from headwater.serve.dashboard.overview import LINES, charts_of, figures_of, row_of
+from headwater.serve.dashboard.theme import colours
 from headwater.serve.dashboard.view import trouble_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -123,7 +124,9 @@ def test_a_view_is_told_in_a_line_and_the_worst_of_many_are_drawn() -> None:
         "view": "spend", "health": "good", "lag": "4", "batch p99": "400 ms", "state size": "2 MB", "watermark": "−6 s",
         "late": "3",
     }  # fmt: skip
-    lag = charts_of(remembered(many).moments())[1]
+    tints = colours([view.view for view in many.views])
+    lag = charts_of(remembered(many).moments(), tints)[1]
+    assert all(part["color"] == tints[part["name"]] for part in lag["series"])
     assert len(lag["series"]) == LINES
     assert min(part["data"][-1][1] for part in lag["series"]) == 4 + 12 - LINES
 

@@ -1,6 +1,10 @@
 """The command line: thin, every command a few lines over the public API."""
 
-from headwater.cli import schema, serving
+# commands are shown in this order
+# isort: off
+from headwater.cli import declaring, topics, asking, administration, serving, schema
+
+# isort: on
 from headwater.cli.app import app, main
 
-__all__ = ["app", "main", "schema", "serving"]
+__all__ = ["administration", "app", "asking", "declaring", "main", "schema", "serving", "topics"]

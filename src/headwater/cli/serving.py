@@ -18,15 +18,13 @@ from headwater.cli.arguments import parse_span
 from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json
 from headwater.cli.run import Narrator, ended_by_signals
-from headwater.cli.status import show_alerts, show_promotion, show_rules, show_status
+from headwater.cli.status import show_status
 from headwater.cli.watch import Board
 from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused
 from headwater.serve import open_server, require_extra
 
 DEMO_UNATTENDED = timedelta(seconds=30)
-PROMOTION = timedelta(seconds=10)
-"""How long a run is given to take a promotion up."""
 tokens = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API.")
 app.add_typer(tokens, name="token")
 to_tokens = partial(command, to=tokens)
@@ -113,69 +111,6 @@ def status(project: Folder = HERE, json_: Json = False) -> int:
     else:
         show_status(found)
     return 1 if any(view.ledger and view.ledger.remainder for view in found.views) else 0
-
-
-@command
-def pause(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")],
-    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the status.")] = None,
-    project: Folder = HERE,
-    json_: Json = False,
-) -> None:
-    """Let views or intakes rest until they are resumed, in whichever process they run, and over restarts."""
-    with hw.open(project) as opened:
-        for name in names:
-            paused = opened.pause(name, reason=reason)
-            if json_:
-                print_json({"name": name, "paused": asdict(paused)})
-            else:
-                console.print(f"[yellow]{name}[/]: {paused}", highlight=False)
-
-
-@command
-def resume(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")],
-    project: Folder = HERE,
-    json_: Json = False,
-) -> None:
-    """Let what is paused go on from where it was; a view that has stopped begins again."""
-    with hw.open(project) as opened:
-        for name in names:
-            opened.resume(name)
-            if json_:
-                print_json({"name": name, "paused": None})
-            else:
-                console.print(f"[green]{name}[/]: goes on")
-
-
-@command
-def promote(
-    only_tell: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
-    project: Folder = HERE,
-    json_: Json = False,
-) -> int:
-    """Let the run of the project take changed declarations over, without being started anew."""
-    with hw.open(project) as opened:
-        opened.plan()
-        outcome = opened.wishes.promoted(opened.wishes.ask_promotion(only_tell=only_tell), PROMOTION)
-    if json_:
-        print_json({"taken_up": outcome is not None} | (outcome or {}))
-    else:
-        show_promotion(outcome, only_tell)
-    return 1 if outcome and "error" in outcome else 0
-
-
-@command
-def alerts(project: Folder = HERE, json_: Json = False) -> int:
-    """Show the alerts of the project and its rules. Exit code 1 if one fires."""
-    with hw.open(project) as opened:
-        found = opened.alerts()
-    if json_:
-        print_json(found.as_dict())
-    else:
-        show_alerts(found.alerts)
-        show_rules(found)
-    return 1 if found.firing else 0
 
 
 @command

@@ -10,6 +10,7 @@ from rich.markup import escape
 from headwater.cli.output import console, problems, show_rows
 from headwater.model import spell_duration
 from headwater.operate import Alert, Alerts, Status
+from headwater.operate.figures import Figures
 from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
@@ -21,6 +22,10 @@ def show_status(status: Status) -> None:
     if status.views:
         console.print()
         show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
+    running = [_figures(view.figures, status) for view in status.views if view.figures]
+    if running:
+        console.print()
+        show_rows(running, list(running[0]))
     stores = [(view, store) for view in status.views for store in view.stores if store.error or len(view.stores) > 1]
     if stores:
         console.print()
@@ -80,6 +85,26 @@ def show_promotion(outcome: Mapping[str, Any] | None, only_tell: bool) -> None:
             console.print(f"[yellow]{name}[/]{' (dry run)' if only_tell else ''}: {', '.join(map(escape, found))}")
         if not done:
             console.print("nothing has changed")
+
+
+def _figures(figures: Figures, status: Status) -> dict[str, Any]:
+    """How a view runs."""
+    events, rows = figures.rates(status.at)
+    return {
+        "running": figures.view,
+        "events/s": f"{events:,.0f}",
+        "rows/s": f"{rows:,.0f}",
+        "fresh p50": _seconds(figures.freshness(0.5)),
+        "p99": _seconds(figures.freshness(0.99)),
+        "batch p50": _seconds(figures.batch_time(0.5)),
+        "batch p99": _seconds(figures.batch_time(0.99)),
+        "state": f"{figures.state_bytes / 1e6:,.1f} MB",
+        "batches": figures.batches,
+    }
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f} s"
 
 
 def _store(view: ViewStatus, store: StoreStatus) -> dict[str, Any]:

@@ -311,11 +311,15 @@ class Lowering:
 
     def _join(self, stage: Join) -> Rows:
         times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
-        left, right = (self._side(side, time) for side, time in zip(stage.inputs, times, strict=True))
+        keys = [[pair[number] for pair in stage.equal] for number in (0, 1)]
+        left, right = (self._side(*side) for side in zip(stage.inputs, times, keys, strict=True))
         return Rows(joined(stage, left, right, settled=self.settled))
 
-    def _side(self, stage: Stage, time: str | None) -> Side:
-        """One side of a join: its rows, admitted by their time, or by the end of their window."""
+    def _side(self, stage: Stage, time: str | None, keys: Sequence[Expression]) -> Side:
+        """One side of a join: its rows, admitted by their time, or by the end of their window.
+
+        Rows that another view has published are in the window that is among the keys.
+        """
         rows = self.lower(stage)
         if time is not None and FINAL in rows.frame.columns:  # a row of a window, or of another join: it is in time
             return Side(self._enter(rows, stage, F.col(f"`{time}`")).frame, windowed=False)
@@ -325,10 +329,11 @@ class Lowering:
                 hint="Join on window_start and window_end of the same window, or join before the windows.",
                 origin=stage.origin,
             )
-        known = END if END in rows.frame.columns else FINAL  # rows of windows, or groups of them
-        end = F.col(known) if time is None else F.col(f"`{time}`")
-        rows = self._enter(rows if time is None else self._admit(rows, stage, end), stage, end)
-        return Side(rows.frame, windowed=time is None)
+        known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
+        if time is None and known is not None:  # rows of windows, or groups of them
+            return Side(self._enter(rows, stage, F.col(known)).frame, windowed=True)
+        end = _end_of(_timed(keys, stage)) if time is None else F.col(f"`{time}`")
+        return Side(self._enter(self._admit(rows, stage, end), stage, end).frame, windowed=time is None)
 
     def _over(self, stage: Over) -> Rows:
         frame = self._entered(stage.input).frame
@@ -426,8 +431,7 @@ class Lowering:
         if not ends(keys, below):
             return self._retained(below)
         rows = self.lower(below)
-        fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
-        timed = {found.role: found for found in fields if found.role is not None}
+        timed = _timed(keys, below)
         if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
             return self._enter(rows, below, F.col(FINAL))
         if END not in rows.frame.columns:
@@ -512,6 +516,12 @@ class Lowering:
         if self.tally is None or not rows.passed:
             return rows
         return self.tally.passed(rows, fate) if by_filter and self.bare else self.tally.count(rows, fate)
+
+
+def _timed(keys: Sequence[Expression], below: Stage) -> dict[Role, Field]:
+    """The keys that are times of rows, or bounds of their windows."""
+    fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
+    return {found.role: found for found in fields if found.role is not None}
 
 
 def _end_of(timed: Mapping[Role, Field]) -> Column:

@@ -66,15 +66,15 @@ class SettleView:
     _sessions: list[SparkSession] = field(default_factory=list)
 
     def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, watch: Watch) -> None:
-        """Settle as the topics grow, until `halted`. After its steps the view rests for as long as they took.
+        """Settle as the topics grow, until `halted`. After its steps the view rests for half as long as they took.
 
-        So it takes at most half of the time of one core, and what has come meanwhile is settled at once.
+        So it leaves a third of the time to others, and what has come meanwhile is settled at once.
         """
         at, logs = begin, list(self.logs.values())
         while not self.halted():
             heads, began = watch.heads(logs), time.monotonic()
             at = self.catch_up(spark, options, at)
-            rest_until = 2 * time.monotonic() - began
+            rest_until = time.monotonic() + (time.monotonic() - began) / 2
             while not self.halted() and not (watch.wait(heads, _REST) and time.monotonic() >= rest_until):
                 time.sleep(max(0.0, min(rest_until - time.monotonic(), _REST.total_seconds())))
 

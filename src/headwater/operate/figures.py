@@ -45,7 +45,7 @@ class Figures:
     _delays: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
     _batches: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
     _writings: deque[float] = field(default_factory=lambda: deque(maxlen=SAMPLES))
-    _recent: deque[tuple[datetime, int, int]] = field(default_factory=deque)
+    _recent: deque[tuple[datetime, float, float]] = field(default_factory=deque)
 
     @property
     def lag(self) -> int:
@@ -83,6 +83,42 @@ class Figures:
             "writing_p99": self.writing_time(0.99), "state_bytes": self.state_bytes,
             "written_at": self.written_at, "note": self.note, "error": self.error,
         }  # fmt: skip
+
+    def record(self, now: datetime) -> dict[str, Any]:
+        """The figures as another process can read them; of times, a hundredth after the other."""
+        told = {name: getattr(self, name) for name in _TOLD}
+        told |= {"commits": dict(self.commits), "heads": dict(self.heads), "rates": self.rates(now)}
+        return told | {"times": {name: _hundredths(samples) for name, samples in self._times().items()}}
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any], at: datetime) -> Figures:
+        """The figures that were written down at an instant."""
+        found = cls(**{name: record[name] for name in (*_TOLD, "commits", "heads")})
+        found.watermark, found.written_at = _instant(record["watermark"]), _instant(record["written_at"])
+        for name, samples in found._times().items():
+            samples.extend(record["times"][name])
+        seconds = RATE_OVER.total_seconds()
+        events, rows = record["rates"]
+        found._recent.append((at, events * seconds, rows * seconds))
+        return found
+
+    def _times(self) -> dict[str, deque[float]]:
+        return {"delays": self._delays, "batches": self._batches, "writings": self._writings}
+
+
+_TOLD = (
+    "view", "state", "version", "watermark", "batches", "events", "rows", "written_at", "state_bytes", "note", "error"
+)  # fmt: skip
+
+
+def _hundredths(samples: Iterable[float]) -> list[float]:
+    """Not more than a hundred and one samples, of which quantiles are told as of all."""
+    found = sorted(samples)
+    return [found[min(len(found) - 1, part * len(found) // 100)] for part in range(101)] if found else []
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _quantile(samples: Iterable[float], share: float) -> float | None:

@@ -48,6 +48,7 @@ class Notifier:
         self.undelivered: str | None = None
 
     def __enter__(self) -> Notifier:
+        logging.getLogger("httpx").addFilter(self._is_unsaid)
         self._thread.start()
         return self
 
@@ -55,6 +56,11 @@ class Notifier:
         """What is still to be sent is attempted once more: a pause that is wanted ends the waits."""
         self._queue.put(None)
         self._thread.join()
+        logging.getLogger("httpx").removeFilter(self._is_unsaid)
+
+    def _is_unsaid(self, record: logging.LogRecord) -> bool:
+        """Whether a record of the client's own may be logged: it tells the address of each request."""
+        return self._webhook.to not in record.getMessage()
 
     def send(self, alert: Alert) -> None:
         """Send an alert, soon."""

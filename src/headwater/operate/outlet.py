@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from headwater.errors import HeadwaterError, InternalError, OutletBusy
 from headwater.log import TopicLog, folder_of
@@ -250,28 +250,64 @@ def drain_outlets(runs: Sequence[OutletRun]) -> list[Sent]:
     return side_by_side([run.drain for run in runs], len(runs) or 1, Halt())
 
 
-@contextmanager
-def sending(runs: Sequence[OutletRun], failed: Callable[[HeadwaterError], object]) -> Iterator[Callable[[], bool]]:
-    """Let each send whatever comes, meanwhile, in a thread of its own; `failed` is told of one that stops.
+class Sending:
+    """Outlets that send whatever comes, each in a thread of its own, within a `with` block.
 
-    What is given tells whether any still does. All of them have one halt, which ends them at the end of the block.
+    `run_of` makes the run of an outlet as it is declared by then; `failed` is told of one that stops.
     """
 
-    def send(run: OutletRun) -> None:
+    def __init__(self, run_of: Callable[[str], OutletRun], failed: Callable[[HeadwaterError], object]) -> None:
+        self._run_of = run_of
+        self._failed = failed
+        self._guard = threading.RLock()
+        self._is_over = False
+        self._sent_by: dict[str, tuple[OutletRun, threading.Thread]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        with self._guard:
+            self._is_over = True
+            found = list(self._sent_by.values())
+        for run, _ in found:
+            run.halt.now()
+        for _, thread in found:
+            thread.join()
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether any still sends."""
+        with self._guard:
+            return any(thread.is_alive() for _, thread in self._sent_by.values())
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Let these send too."""
+        with self._guard:
+            for name in names if not self._is_over else ():
+                run = self._run_of(name)
+                thread = threading.Thread(target=self._send, args=(run,), name="headwater-outlet", daemon=True)
+                self._sent_by[name] = run, thread
+                thread.start()
+
+    def renew(self, ended: Iterable[str], begun: Iterable[str]) -> None:
+        """Let some end what they send and then others begin, meanwhile: what is under way may take its time."""
+        with self._guard:
+            gone = [self._sent_by[name] for name in ended if name in self._sent_by]
+
+        def change() -> None:
+            for run, _ in gone:
+                run.halt.now()
+            for _, thread in gone:
+                thread.join()
+            self.begin(begun)
+
+        threading.Thread(target=change, name="headwater-outlets", daemon=True).start()
+
+    def _send(self, run: OutletRun) -> None:
         done = run.follow()
         if done.error is not None:
-            failed(done.error)
-
-    threads = [threading.Thread(target=send, args=(run,), name="headwater-outlet", daemon=True) for run in runs]
-    for thread in threads:
-        thread.start()
-    try:
-        yield lambda: any(thread.is_alive() for thread in threads)
-    finally:
-        for run in runs:
-            run.halt.now()
-        for thread in threads:
-            thread.join()
+            self._failed(done.error)
 
 
 def _mistake(outlet: str, cause: Exception) -> InternalError:

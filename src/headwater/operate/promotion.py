@@ -1,13 +1,13 @@
 """Promotions: changed declarations take effect in a project that runs, when that is asked for and not before.
 
-Views may be added, changed and removed, and topics added. A view that is another one now is built as its next version
-beside the one that is served, which it replaces when it has caught up; whoever isn't concerned goes on undisturbed.
-What a run has opened for good (the log of a topic, an intake, an outlet) is not changed under it: that is refused.
+Views and outlets may be added, changed and removed, and topics added. A view that is another one now is built as its
+next version beside the one that is served, which it replaces when it has caught up; whoever isn't concerned goes on
+undisturbed. What a run has opened for good (the log of a topic, an intake) is not changed under it: that is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,13 +17,17 @@ from headwater.plan import Plan, PlannedView
 
 @dataclass(frozen=True)
 class Promotion:
-    """What changed declarations mean for the materialized views of a project, and the topics that are new."""
+    """What changed declarations mean for the materialized views of a project, and the topics that are new.
+
+    `outlets` are those that are new, gone, declared in another way, or whose view has changed.
+    """
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    outlets: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -39,14 +43,20 @@ def compare(before: Plan, after: Plan) -> Promotion:
     """What another plan means for a project that runs; `PromotionRefused` if it can't be taken over by it."""
     old, new = _materialized(before), _materialized(after)
     changed = tuple(name for name in old if name in new and not _is_same(before, after, name))
-    _refuse(before, after, changed)
+    _refuse(before, after)
     return Promotion(
         tuple(name for name in new if name not in old),
         changed,
         tuple(name for name in old if name not in new),
         tuple(name for name in old if name in new and name not in changed),
         tuple(name for name in after.topics if name not in before.topics),
+        tuple(name for name in {**before.outlets, **after.outlets} if not _sends_same(before, after, name, changed)),
     )
+
+
+def _sends_same(before: Plan, after: Plan, name: str, changed: Collection[str]) -> bool:
+    old, new = before.outlets.get(name), after.outlets.get(name)
+    return old is not None and new is not None and old.outlet == new.outlet and old.view.name not in changed
 
 
 def _materialized(plan: Plan) -> dict[str, PlannedView]:
@@ -67,7 +77,7 @@ def is_read(plan: Plan, name: str) -> bool:
     return any(scan.kind == "view" and scan.relation == name for scan in scans)
 
 
-def _refuse(before: Plan, after: Plan, changed: Iterable[str]) -> None:
+def _refuse(before: Plan, after: Plan) -> None:
     for name, topic in before.topics.items():
         if name not in after.topics:
             raise _refusal(f'"{name}" is no longer declared')
@@ -76,12 +86,6 @@ def _refuse(before: Plan, after: Plan, changed: Iterable[str]) -> None:
     for name, topic in after.topics.items():
         if name not in before.topics and topic.intake is not None:
             raise _refusal(f'"{name}" is new and has an intake')
-    for name in {*before.outlets, *after.outlets}:
-        old, new = before.outlets.get(name), after.outlets.get(name)
-        if old is None or new is None or old.outlet != new.outlet:
-            raise _refusal(f'outlet "{name}" was added, changed or removed')
-        if old.view.name in changed:
-            raise _refusal(f'outlet "{name}" sends the changes of view "{old.view.name}", which has changed')
 
 
 def _refusal(why: str) -> PromotionRefused:

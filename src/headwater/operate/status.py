@@ -1,4 +1,4 @@
-"""Status: how a project is, topic by topic and view by view: from its log, its stores, and what runs here."""
+"""Status: how a project is, topic by topic and view by view: from its log, its stores, and what runs."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class ViewStatus:
     """A view: where its store is, how far behind the log that is, its ledger, and the figures of its run, if it runs.
 
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
-    runs in this process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store can't be
-    asked; `paused` if the operator has paused it, and the field `paused` says since when and why. `stores` are all that
-    it is kept in, the one that leads first: what is told of the view is told of that one.
+    runs, here or in another process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store
+    can't be asked; `paused` if the operator has paused it, and the field `paused` says since when and why. `stores` are
+    all that it is kept in, the one that leads first: what is told of the view is told of that one.
     """
 
     view: str

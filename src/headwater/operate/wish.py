@@ -8,6 +8,7 @@ process can leave one, and every run of the project obeys it.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +53,7 @@ class Wishes:
         return paused
 
     def resume(self, subject: Subject, name: str) -> None:
-        """Take a pause back; one that has stopped begins again."""
+        """Take a pause back; a view that has stopped begins again."""
         self._write(self._place(subject, name) / "resumed", self._now().isoformat())
         (self._place(subject, name) / "paused").unlink(missing_ok=True)
 
@@ -136,7 +137,7 @@ class Wishes:
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        staged = path.with_suffix(".tmp")
+        staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
         staged.write_text(text, encoding="utf-8")
         staged.replace(path)
 

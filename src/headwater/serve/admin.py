@@ -7,15 +7,16 @@ when it is written down, not when it is done. `GET /status` tells how far that i
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from headwater.serve.access import Access, asks
 from headwater.serve.encode import answer
 from headwater.serve.service import Service
 
 ACCEPTED = 202
+Reason = Annotated[str | None, Query(max_length=500, description="Why, for whoever looks at the status.")]
 
 
 def routes(service: Service) -> APIRouter:
@@ -26,7 +27,7 @@ def routes(service: Service) -> APIRouter:
     @router.post("/views/{name}/pause", status_code=ACCEPTED)
     def pause_view(
         name: str,
-        reason: str | None = None,
+        reason: Reason = None,
         access: Access = Depends(asks("operate")),  # noqa: B008
     ) -> Response:
         """Let a view rest until it is resumed, over restarts too; a batch that is being written is finished."""
@@ -53,7 +54,7 @@ def routes(service: Service) -> APIRouter:
     @router.post("/streams/{name}/pause", status_code=ACCEPTED)
     def pause_intake(
         name: str,
-        reason: str | None = None,
+        reason: Reason = None,
         access: Access = Depends(asks("operate")),  # noqa: B008
     ) -> Response:
         """Let the intake of a stream or table rest until it is resumed, over restarts too."""

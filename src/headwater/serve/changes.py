@@ -10,11 +10,14 @@ Messages are `snapshot` (rows), `change` (op, before, after), `heartbeat`, and `
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 from fastapi import APIRouter, Depends, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.types import Send
 
 from headwater.errors import HeadwaterError
 from headwater.serve.access import Access, access_of, asks
@@ -24,7 +27,29 @@ from headwater.serve.message import Delivery, Message, Since
 from headwater.serve.problem import problem_of
 from headwater.serve.service import Service
 
+STUCK = timedelta(seconds=30)
+"""How long a message may wait for a client that doesn't read, before it is let go of."""
+_logger = logging.getLogger("headwater.serve")
 _SLOW = "Messages came faster than they were read. Go on from the last id."
+
+
+class Events(StreamingResponse):
+    """A stream of server-sent events that ends when its client takes nothing any more."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send what there is; a client that stops reading is let go of, and its place is free again."""
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        await send(start)
+        events = aiter(self.body_iterator)
+        try:
+            async for event in events:
+                part = {"type": "http.response.body", "body": event, "more_body": True}
+                await asyncio.wait_for(send(part), STUCK.total_seconds())
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            _logger.info("a subscriber that took nothing for %g s was let go of", STUCK.total_seconds())
+        finally:
+            await events.aclose()  # type: ignore[attr-defined]  # it is a generator
 
 
 def routes(service: Service) -> APIRouter:
@@ -46,7 +71,7 @@ def routes(service: Service) -> APIRouter:
         messages = await _subscribe(service, feeds, name, last, snapshot)
         events = (message.as_event() async for message in messages)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return Events(events, media_type="text/event-stream", headers=headers)
 
     @router.websocket("/{name}/changes")
     async def changes_by_websocket(

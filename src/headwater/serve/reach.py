@@ -1,52 +1,54 @@
 """Reading one's own write: waiting until a view has come to where an append has put its rows.
 
 A view that reads the topic itself is there when its store is. One that reads it through another view is there when the
-other one is, and it has read what the other had published by then. Whoever waits holds no thread, and however many do,
-a store is asked where a view is once in a while for all of them.
+other one is, has published what is final by then, and that was read. Whoever waits holds no thread, and however many
+do, a store is asked where a view is once in a while for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused, NotReached
 from headwater.project import Project
 from headwater.serve.token import Place
+from headwater.store import Position
 
 POLL = timedelta(milliseconds=20)
 
 
-class Commits:
-    """The commits that the stores of views have. Who asks while another asks is told the same."""
+class Positions:
+    """The positions of views in their stores. Who asks while another asks is told the same."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._asking: dict[str, asyncio.Task[dict[str, int]]] = {}
+        self._asking: dict[str, asyncio.Task[Position | None]] = {}
 
-    async def of(self, view: str) -> dict[str, int]:
-        """The commits that a view has read; called from the loop that serves."""
+    async def of(self, view: str) -> Position | None:
+        """How far a view has come, if it has; called from the loop that serves."""
         asking = self._asking.get(view)
         if asking is None or asking.done():
             asking = self._asking[view] = asyncio.create_task(run_in_threadpool(self._read, view))
         return await asyncio.shield(asking)
 
-    def _read(self, view: str) -> dict[str, int]:
-        served = self._project.served(view)
-        return dict(served.position.commits) if served and served.position else {}
+    def _read(self, view: str) -> Position | None:
+        place = self._project.place(view)
+        return place[1] if place else None
 
 
 class Way:
     """The way of an append's rows to a view. What has been reached stays reached, so that it is asked for once."""
 
-    def __init__(self, project: Project, commits: Commits, view: str, place: Place) -> None:
+    def __init__(self, project: Project, positions: Positions, view: str, place: Place) -> None:
         self._project = project
-        self._commits = commits
+        self._positions = positions
         self._view = view
         self._place = place
+        self._reached: dict[str, datetime] = {}
         self._published: dict[str, int] = {}
         plan = project.plan()
         if place.topic not in plan.graph.upstream(plan.view(view).name):
@@ -71,10 +73,13 @@ class Way:
             await asyncio.sleep(POLL.total_seconds())
 
     async def _is_there(self, view: str) -> bool:
-        commits = await self._commits.of(view)
+        position = await self._positions.of(view)
+        if position is None:
+            return False
         for scan in self._project.plan().view(view).scans:
-            if not await self._has(scan.relation, scan.kind, commits):
+            if not await self._has(scan.relation, scan.kind, dict(position.commits)):
                 return False
+        self._reached.setdefault(view, position.watermark)
         return True
 
     async def _has(self, name: str, kind: str, commits: dict[str, int]) -> bool:
@@ -82,8 +87,16 @@ class Way:
         if kind != "view":
             return name != self._place.topic or commits.get(name, -1) >= self._place.commit
         if name not in self._published:
-            concerned = self._place.topic in self._project.plan().graph.upstream(name)
-            if concerned and not await self._is_there(name):
+            published = await self._publishes(name)
+            if published is None:
                 return False
-            self._published[name] = await run_in_threadpool(self._project.published, name) if concerned else -1
+            self._published[name] = published
         return commits.get(name, -1) >= self._published[name]
+
+    async def _publishes(self, name: str) -> int | None:
+        """The commit with which a view has published what the rows have made final; None if it hasn't yet."""
+        if self._place.topic not in self._project.plan().graph.upstream(name):
+            return -1
+        if name not in self._reached and not await self._is_there(name):
+            return None
+        return await run_in_threadpool(self._project.published, name, self._reached[name])

@@ -14,7 +14,7 @@ from headwater.config import ServeSettings
 from headwater.errors import Overloaded
 from headwater.project import Project
 from headwater.serve.feed import Feeds
-from headwater.serve.reach import Commits
+from headwater.serve.reach import Positions
 
 
 class Places:
@@ -55,7 +55,7 @@ class Service:
         self.project = project
         self.settings = settings
         self.feeds = Feeds(project)
-        self.commits = Commits(project)
+        self.positions = Positions(project)
         self.appends = Places("appends", settings.appends)
         self.queries = Places("queries", settings.queries)
         self.subscriptions = Places("subscriptions", settings.subscriptions)

@@ -49,7 +49,7 @@ def routes(service: Service) -> APIRouter:
         view = project.plan().view(name).name
         if after is not None:
             place = await run_in_threadpool(read, project, after)
-            way = Way(project, service.commits, view, place)
+            way = Way(project, service.positions, view, place)
             await way.wait(patience(timeout, service.settings.longest_wait))
         return await run_in_threadpool(_page, service, view, request.query_params.multi_items())
 

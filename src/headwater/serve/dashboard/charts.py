@@ -27,9 +27,11 @@ _UNITS = {
 }  # fmt: skip
 
 
-def lines(series: Mapping[str, Points], unit: Unit = "", *, legend: bool = False) -> Options:
-    """Lines over time, each with the colour that its name has among the others."""
-    tints = colours(list(series))
+def lines(
+    series: Mapping[str, Points], unit: Unit = "", *, legend: bool = False, tints: Mapping[str, str] | None = None
+) -> Options:
+    """Lines over time, each with the colour that is given for its name, or that it has among the others."""
+    tints = tints or colours(list(series))
     return _chart(
         [
             {"name": name, "type": "line", "showSymbol": False, "data": _data(points), "color": tints[name],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -45,17 +46,19 @@ def overview(visit: Visit) -> None:
         with ui.grid(columns="repeat(auto-fit, minmax(360px, 1fr))").classes("w-full gap-3"):
             drawn = [_titled(title) for title in CHARTS]
 
+        def tints() -> dict[str, str]:
+            return colours([view.view for view in history.status.views]) if history.status else {}
+
         def refresh() -> None:
             if history.status is None:
                 return
             fill(labels, figures_of(history))
             lineage.refresh()
-            tints = colours([view.view for view in history.status.views])
-            views.rows = [row_of(view, history.status.at, tints[view.view]) for view in history.status.views]
+            views.rows = [row_of(view, history.status.at, tints()[view.view]) for view in history.status.views]
 
         def redraw() -> None:
             moments = history.moments(FINELY if span.value == 5 else KEPT)
-            for place, options in zip(drawn, charts_of(moments), strict=True):
+            for place, options in zip(drawn, charts_of(moments, tints()), strict=True):
                 draw(place, options)
 
         refresh()
@@ -134,8 +137,8 @@ def row_of(view: ViewStatus, now: datetime, colour: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def charts_of(moments: list[Moment]) -> list[charts.Options]:
-    """What is drawn of the history."""
+def charts_of(moments: list[Moment], tints: Mapping[str, str]) -> list[charts.Options]:
+    """What is drawn of the history; each view has its colour."""
     written = [
         (found.at, sum(view.figures.get("rows_per_second", 0.0) for view in found.views.values())) for found in moments
     ]
@@ -145,10 +148,10 @@ def charts_of(moments: list[Moment]) -> list[charts.Options]:
     }
     return [
         charts.lines({"events in": rates(moments), "rows out": written}, legend=True),
-        charts.lines(_by_view(moments, "lag")),
-        charts.lines(_by_view(moments, "freshness_p50"), "s"),
-        charts.lines(_by_view(moments, "batch_p50"), "s"),
-        charts.lines(_by_view(moments, "delay"), "s"),
+        charts.lines(_by_view(moments, "lag"), tints=tints),
+        charts.lines(_by_view(moments, "freshness_p50"), "s", tints=tints),
+        charts.lines(_by_view(moments, "batch_p50"), "s", tints=tints),
+        charts.lines(_by_view(moments, "delay"), "s", tints=tints),
         charts.lines(lost, legend=True),
     ]
 

@@ -1,6 +1,5 @@
-"""The rows of a view as a page shows them: the newest as they change, and any number over the view's windows."""
+"""The rows of a view as a page shows them: the newest as they change, and any number over the view's time."""
 
-# ruff: noqa: S608  # names are those that the project declares, quoted
 from __future__ import annotations
 
 from typing import Any
@@ -11,14 +10,15 @@ from nicegui import ui
 
 from headwater.plan import PlannedView
 from headwater.serve.dashboard import charts
+from headwater.serve.dashboard.asking import FOLDS, newest, over_time
 from headwater.serve.dashboard.frame import chart, draw, in_digits, panel, shown
 from headwater.serve.dashboard.visit import Visit
 from headwater.serve.dashboard.why import WhyDialog
-from headwater.serve.selection import quoted
 from headwater.serve.service import Service
 
-ROWS, WINDOWS = 200, 120
-FOLDS = ("sum", "avg", "max", "min")
+ROWS = 200
+COUNTED = "rows"
+"""What is chosen to see how many rows there are."""
 _OF_TODAY = """(cell) => (cell.value ?? '').startsWith(new Date().toISOString().slice(0, 10))
   ? cell.value.slice(11) : cell.value"""
 _CHOICE = "dense borderless options-dense"
@@ -42,7 +42,9 @@ class RowsPanel:
 
     async def refresh(self) -> None:
         """Show the rows as they are now."""
-        self._rows = await run_in_threadpool(_rows, self._service, self._planned)
+        found = await run_in_threadpool(newest, self._service.project, self._planned, ROWS)
+        key = self._planned.key.columns
+        self._rows = {str([row[name] for name in key or row]): row for row in found.to_pylist()}
         cells = shown(list(self._rows.values()))
         rows = [found | {"__key": key} for key, found in zip(self._rows, cells, strict=True)]
         self._grid.run_grid_method("setGridOption", "rowData", rows)
@@ -80,53 +82,37 @@ def _definition(name: str, kind: pa.DataType) -> dict[str, Any]:
 
 
 class ColumnPanel:
-    """A number over the windows of a view, which can be chosen, and how the rows of a window are folded into one."""
+    """A number over the time of a view, or how many rows there are, folded into one for each window or while."""
 
     def __init__(self, service: Service, planned: PlannedView) -> None:
         self._service, self._planned = service, planned
-        time = planned.time.name if planned.time else None
         numbers = [column.name for column in planned.columns if _is_number(column.type)]
-        with panel(f"by {time}" if time else "over time") as head:
+        with panel(f"by {planned.time.name}" if planned.time else "over time") as head:
             with head, ui.row().classes("gap-2 no-wrap items-center"):
                 self._fold = ui.select(list(FOLDS), value="sum").props(_CHOICE)
-                self._choice = ui.select(numbers, value=numbers[0] if numbers else None).props(_CHOICE)
+                self._choice = ui.select([*numbers, COUNTED], value=_first(planned, numbers)).props(_CHOICE)
             self._drawn = chart(196)
-            if time is None or not numbers:
+            if planned.time is None:
                 self._drawn.set_visibility(False)
                 head.set_visibility(False)
-                ui.label("The view has no numbers over time." if time else "The view has no time.").classes("dim py-8")
+                ui.label("The view has no time.").classes("dim py-8")
 
     async def refresh(self) -> None:
         """Draw it as it is now."""
-        column = self._choice.value
-        if self._planned.time is not None and column is not None:
-            points = await run_in_threadpool(_points, self._service, self._planned, column, self._fold.value)
-            draw(self._drawn, charts.windows(column, points))
+        if self._planned.time is None:
+            return
+        column = None if self._choice.value == COUNTED else self._choice.value
+        fold = "count" if column is None else self._fold.value
+        points = await run_in_threadpool(over_time, self._service.project, self._planned, column, fold)
+        draw(self._drawn, charts.windows(self._choice.value, points))
 
 
-def _rows(service: Service, planned: PlannedView) -> dict[str, dict[str, Any]]:
-    """The newest rows, each by a key of its own, so that the table knows which cells have changed."""
-    order = f" ORDER BY {quoted(planned.time.name)} DESC" if planned.time else ""
-    rows = _ask(service, planned, f"SELECT * FROM {quoted(planned.name)}{order} LIMIT {ROWS}")
-    key = list(planned.key.columns)
-    return {str([row[name] for name in key]) if key else str(list(row.values())): row for row in rows}
-
-
-def _points(service: Service, planned: PlannedView, column: str, fold: str) -> charts.Points:
-    """A column at each time of the view, oldest first, its rows folded into one number."""
-    assert planned.time is not None and fold in FOLDS
-    time, number, view = quoted(planned.time.name), quoted(column), quoted(planned.name)
-    rows = _ask(
-        service,
-        planned,
-        f"SELECT {time}, {fold}({number}) AS folded FROM {view} GROUP BY {time} ORDER BY {time} DESC LIMIT {WINDOWS}",
-    )
-    return [(row[planned.time.name], float(row["folded"] or 0)) for row in reversed(rows)]
-
-
-def _ask(service: Service, planned: PlannedView, sql: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = service.project.query(sql, store=(planned.view.stores or ("main",))[0]).to_pylist()
-    return found
+def _first(planned: PlannedView, numbers: list[str]) -> str:
+    """The number that is drawn first: an amount rather than a count, and rather than what tells rows apart."""
+    kinds = {column.name: column.type for column in planned.columns}
+    amounts = [name for name in numbers if not pa.types.is_integer(kinds[name])]
+    others = [name for name in numbers if name not in planned.key.columns]
+    return next(iter([*amounts, *others, *numbers]), COUNTED)
 
 
 def _is_number(kind: Any) -> bool:

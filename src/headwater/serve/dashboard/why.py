@@ -20,7 +20,7 @@ class WhyDialog:
 
     def __init__(self, visit: Visit, planned: PlannedView) -> None:
         self._visit, self._planned = visit, planned
-        with ui.dialog() as self._dialog, ui.column().classes("panel").style("max-width: 1100px; width: 90vw"):
+        with ui.dialog() as self._dialog, ui.column().classes("panel").style("max-width: 1300px; width: 92vw"):
             self._place = ui.column().classes("w-full gap-2 no-wrap").style("max-height: 75vh; overflow: auto")
 
     async def show(self, row: dict[str, Any]) -> None:

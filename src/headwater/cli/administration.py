@@ -1,0 +1,81 @@
+"""Commands of whoever runs a project: pause, resume, promote, and what the alerts say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+import headwater as hw
+from headwater.cli.app import HERE, Folder, Json, command
+from headwater.cli.output import console, print_json
+from headwater.cli.status import show_alerts, show_promotion, show_rules
+
+PROMOTION = timedelta(seconds=10)
+"""How long a run is given to take a promotion up."""
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")]
+
+
+@command
+def pause(
+    names: Names,
+    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the status.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let views or intakes rest until they are resumed, in whichever process they run, and over restarts."""
+    with hw.open(project) as opened:
+        for name in names:
+            paused = opened.pause(name, reason=reason)
+            if json_:
+                print_json({"name": name, "paused": asdict(paused)})
+            else:
+                console.print(f"[yellow]{name}[/]: {paused}", highlight=False)
+
+
+@command
+def resume(
+    names: Names,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let what is paused go on from where it was; a view that has stopped begins again."""
+    with hw.open(project) as opened:
+        for name in names:
+            opened.resume(name)
+            if json_:
+                print_json({"name": name, "paused": None})
+            else:
+                console.print(f"[green]{name}[/]: goes on")
+
+
+@command
+def promote(
+    only_tell: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Let the run of the project take changed declarations over, without being started anew."""
+    with hw.open(project) as opened:
+        opened.plan()
+        outcome = opened.wishes.promoted(opened.wishes.ask_promotion(only_tell=only_tell), PROMOTION)
+    if json_:
+        print_json({"taken_up": outcome is not None} | (outcome or {}))
+    else:
+        show_promotion(outcome, only_tell)
+    return 1 if outcome and "error" in outcome else 0
+
+
+@command
+def alerts(project: Folder = HERE, json_: Json = False) -> int:
+    """Show the alerts of the project and its rules. Exit code 1 if one fires."""
+    with hw.open(project) as opened:
+        found = opened.alerts()
+    if json_:
+        print_json(found.as_dict())
+    else:
+        show_alerts(found.alerts)
+        show_rules(found)
+    return 1 if found.firing else 0

@@ -1,0 +1,83 @@
+"""Commands about declarations: a project that runs, what is wrong with it, and what it would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import headwater as hw
+from headwater.cli import template
+from headwater.cli.app import HERE, Folder, Json, command
+from headwater.cli.output import console, print_json, show_finding
+from headwater.cli.plan import show_plan
+from headwater.errors import HeadwaterError
+from headwater.plan import as_dict, view_as_dict
+from headwater.project import Project
+
+
+@command
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project shall be.")],
+    name: Annotated[str | None, typer.Option(help="Its name; the folder's, if not given.")] = None,
+    json_: Json = False,
+) -> None:
+    """Make a project that runs: settings, a stream, views, and events to try it with."""
+    for path in template.create(folder, name or folder.absolute().name):
+        if json_:
+            print_json({"file": path})
+        else:
+            console.print(f"  [green]+[/] {path}")
+    if not json_:
+        console.print(f"\nNext: cd {folder} && headwater check && headwater append orders orders.jsonl")
+
+
+@command
+def check(project: Folder = HERE, json_: Json = False) -> int:
+    """Compile the declarations and show every finding."""
+    with hw.open(project) as opened:
+        plan = opened.check()
+        for finding in plan.findings:
+            if json_:
+                print_json({"severity": finding.severity} | finding.as_dict())
+            else:
+                show_finding(finding, _line_of(opened, finding))
+        if not json_:
+            _summarise(opened, len(plan.errors), len(plan.findings) - len(plan.errors))
+        return 1 if plan.errors else 0
+
+
+def _line_of(project: Project, finding: HeadwaterError) -> str | None:
+    """The line of the user's file that a finding points at."""
+    if finding.origin is None:
+        return None
+    try:
+        return (project.folder / finding.origin.file).read_text(encoding="utf-8").splitlines()[finding.origin.line - 1]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return None
+
+
+def _summarise(project: Project, errors: int, cautions: int) -> None:
+    declared = project.declared
+    counts = [(len(list(declared.topics)), "topic"), (len(list(declared.views)), "view")]
+    counts += [(count, "outlet")] if (count := len(list(declared.outlets))) else []
+    held = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+    verdict = "[green]ok[/]" if not errors else f"[red]{errors} error{'' if errors == 1 else 's'}[/]"
+    more = f", {cautions} warning{'' if cautions == 1 else 's'}" if cautions else ""
+    console.print(f"{project.name}: {held}: {verdict}{more}")
+
+
+@command
+def plan(
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all, if not given.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show the checked graph: each view's stages, columns, types, execution and lineage."""
+    with hw.open(project) as opened:
+        planned = opened.plan()
+        if json_:
+            print_json(as_dict(planned) if view is None else view_as_dict(planned.view(view)))
+        else:
+            show_plan(planned, view)

@@ -1,0 +1,85 @@
+"""The board: the figures of a run, written down every other second, so that other processes can tell how it goes.
+
+Each process that runs views has a file of its own below the project. One that is not fresh is that of a process that
+has ended without a word: nobody believes it, and the next run removes it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from headwater.operate.figures import Figures
+
+EVERY, FRESH = timedelta(seconds=2), timedelta(seconds=15)
+_FILES = "figures-*.json"
+_logger = logging.getLogger("headwater.run")
+
+
+class Board:
+    """The figures of runs, in files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own = folder / f"figures-{os.getpid()}.json"
+
+    def read(self, now: datetime) -> list[Figures]:
+        """What other processes have told lately of the views that they run."""
+        found: dict[str, Figures] = {}
+        for file in sorted(self._folder.glob(_FILES)):
+            for figures in _read(file, now) if file != self._own else ():
+                found[figures.view] = figures
+        return list(found.values())
+
+    @contextmanager
+    def told(self, figures: Callable[[], Iterable[Figures]], now: Callable[[], datetime]) -> Iterator[None]:
+        """Meanwhile tell the figures of what runs here."""
+        over = threading.Event()
+        self._clear(now())
+
+        def go_on() -> None:
+            while True:
+                self._write(now(), figures())
+                if over.wait(EVERY.total_seconds()):
+                    return
+
+        thread = threading.Thread(target=go_on, name="headwater-figures", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._own.unlink(missing_ok=True)
+
+    def _write(self, at: datetime, figures: Iterable[Figures]) -> None:
+        record = {"at": at.isoformat(), "views": [found.record(at) for found in figures]}
+        staged = self._own.with_suffix(".tmp")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            staged.write_text(json.dumps(record, default=str), encoding="utf-8")
+            staged.replace(self._own)
+        except OSError as cause:
+            _logger.warning("figures could not be written down: %s", cause)
+
+    def _clear(self, now: datetime) -> None:
+        """Remove what nobody believes any more."""
+        for file in self._folder.glob(_FILES):
+            with suppress(OSError):
+                if now.timestamp() - file.stat().st_mtime > FRESH.total_seconds():
+                    file.unlink()
+
+
+def _read(file: Path, now: datetime) -> list[Figures]:
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        at = datetime.fromisoformat(record["at"])
+        return [Figures.read(found, at) for found in record["views"]] if abs(now - at) <= FRESH else []
+    except (OSError, ValueError, KeyError, TypeError):  # it is gone, or nothing that we understand
+        return []
