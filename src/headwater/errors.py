@@ -20,7 +20,8 @@
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
-    │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost  NotUpcast  FileReplaced
+    │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
+    │   ├── NotUpcast  SchemaViolated  FileReplaced
     │   └── MessageTooLarge  RowWithdrawn  DeliveryRefused    what an outlet can't deliver: a dead letter of the outlet
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
@@ -418,6 +419,10 @@ class TimeOutOfRange(DataError):
 
 class EventTooLarge(DataError):
     """The event has more bytes than an event may have."""
+
+
+class SchemaViolated(DataError):
+    """The event breaks a constraint of the schema that it names."""
 
 
 class NotUpcast(DataError):

@@ -836,6 +836,7 @@ class Project:
             halt,
             self._now,
             random.random,
+            self.schemas,
         )
         return OutletRun(
             planned,

@@ -175,3 +175,27 @@ def test_a_reference_is_followed(client: SchemaRegistryClient) -> None:
     value = {"id": "p1", "till": {}}
     sent = AvroSerializer(client, schema)(value, PLACE)
     assert AvroDeserializer(client)(sent, PLACE) == value
+
+
+def test_a_subject_that_is_read_only_is_not_changed(client: SchemaRegistryClient) -> None:
+    client.register_schema("payments-value", avro(ID))
+    assert client.get_global_mode() == "READWRITE"
+    assert refusal(lambda: client.get_mode("payments-value")) == (404, 40409)
+    client.update_mode("payments-value", "READONLY")
+    assert refusal(lambda: client.register_schema("payments-value", avro(ID, NOTE))) == (422, 42205)
+    assert refusal(lambda: client.delete_subject("payments-value")) == (422, 42205)
+    assert client.register_schema("payments-value", avro(ID)) == 1, "what is there may be asked for"
+    client.register_schema("others-value", avro(ID, NOTE))
+    client.update_global_mode("READONLY")
+    client.update_mode("payments-value", "READWRITE")
+    client.register_schema("payments-value", avro(ID, NOTE))
+    assert client.delete_mode("payments-value") == "READWRITE"
+    assert refusal(lambda: client.delete_subject("payments-value")) == (422, 42205)
+    assert refusal(lambda: client.update_global_mode("IMPORT")) == (422, 42204)
+    assert client.get_contexts() == ["."]
+
+
+def test_a_schema_that_is_written_otherwise_is_the_same_one(client: SchemaRegistryClient) -> None:
+    first = client.register_schema("payments-value", avro(ID))
+    spaced = Schema(json.dumps(json.loads(avro(ID).schema_str or ""), indent=4), "AVRO")
+    assert client.register_schema("payments-value", spaced, normalize_schemas=True) == first

@@ -71,6 +71,7 @@ def test_the_options_of_each_kind_are_those_of_the_language() -> None:
         "outlet": [
             "envelope",
             "format",
+            "registry",
             "accumulation",
             "start",
             "key",

@@ -18,6 +18,7 @@ from headwater.intake.schema.canonical import readable
 from headwater.intake.schema.compatibility import Level, reading_problems
 from headwater.intake.schema.known import Draft, Reference, Registered
 from headwater.intake.schema.registry import LATEST, SchemaRegistry
+from headwater.operate.impact import impact
 
 schemas = typer.Typer(no_args_is_help=True, help="The project's schema registry.")
 app.add_typer(schemas, name="schema")
@@ -47,17 +48,29 @@ def register(
 def check(
     subject: Subject, file: File, reference: References = None, project: Folder = HERE, json_: Json = False
 ) -> int:
-    """Tell whether a schema could be the next version of a subject, and what is in the way. Exit code 1 if it can't."""
+    """Tell whether a schema could be the next version of a subject, and which views it would break.
+
+    Exit code 1 if something is in the way, or a view would break.
+    """
     with hw.open(project) as opened:
-        problems = opened.schemas.check(subject, _draft(file, reference))
+        draft = _draft(file, reference)
+        problems = opened.schemas.check(subject, draft)
         level = opened.schemas.effective_level(subject)
+        found = impact(opened.declared, subject, opened.schemas.written(draft))
     if json_:
-        print_json({"subject": subject, "level": level, "compatible": not problems, "problems": problems})
+        views = [finding.as_dict() for finding in found.findings]
+        print_json(
+            {"subject": subject, "level": level, "compatible": not problems, "problems": problems}
+            | {"columns": list(found.columns), "breaks": views}
+        )
     else:
-        for problem in problems:
-            console.print(problem, markup=False)
-        console.print(f"[{'red' if problems else 'green'}]{subject}[/]: {level}: {'no' if problems else 'ok'}")
-    return 1 if problems else 0
+        for text in (*problems, *found.columns, *(f"{one.origin}: {one.summary}" for one in found.findings)):
+            console.print(text, markup=False)
+        bad = problems or found.findings
+        verdict = f"{level}: {'no' if problems else 'ok'}"
+        broken = f", breaks {len(found.findings)} of its readers" if found.findings else ""
+        console.print(f"[{'red' if bad else 'green'}]{subject}[/]: {verdict}{broken}")
+    return 1 if problems or found.findings else 0
 
 
 @to_schemas

@@ -15,6 +15,7 @@ class OutletOptions(TypedDict, total=False):
     format: Literal["json"]
     accumulation: model.Accumulation
     start: Literal["earliest", "latest"]
+    registry: str | None
     key: Names
     brokers: str | None
     cluster: str

@@ -25,8 +25,9 @@ class Outlet:
 
     `start` is what the first run begins with: all that the view has (`earliest`), or what changes from then on
     (`latest`). `key` are the columns that a message of Kafka is keyed by; empty: those that tell the view's rows apart.
-    `brokers` are addresses, else those of `cluster`, a section of headwater.toml. For a webhook: `per_request` is how
-    many changes share a request, `attempts` how often one is sent, `timeout` how long its answer may take, and
+    `brokers` are addresses, else those of `cluster`, a section of headwater.toml. Schemas of Avro, Protobuf and JSON
+    Schema go to `registry`, an address, else that of the cluster, else the project's own. For a webhook: `per_request`
+    is how many changes share a request, `attempts` how often one is sent, `timeout` how long its answer may take, and
     `headers` the section of headwater.toml whose headers go with it. `view_origin` is where the view is named.
     """
 
@@ -34,7 +35,8 @@ class Outlet:
     view: str
     to: str
     envelope: Envelope = "change"
-    format: Literal["json"] = "json"
+    format: Literal["json", "avro", "protobuf", "json-schema"] = "json"
+    registry: str | None = None
     accumulation: Accumulation = "accumulate"
     start: Literal["earliest", "latest"] = "earliest"
     key: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """How messages are written: an encoder turns the rows of a struct array into bytes, whole columns at a time.
 
-JSON is the format that there is. Instants are in ISO 8601, exact decimals are numbers with all their digits, bytes are
-base64, and what isn't a number (NaN, Infinity) is its name.
+JSON is the format that needs nothing else; those with a schema are in `outlets.framed`. Instants are in ISO 8601, exact
+decimals are numbers with all their digits, bytes are base64, and what isn't a number (NaN, Infinity) is its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.intake.encode import spell, texts_of
-from headwater.model import Outlet
 
 
 class Encoder(Protocol):
@@ -48,11 +47,6 @@ class JsonEncoder:
     def together(self, values: Sequence[bytes]) -> bytes:
         """An array of them."""
         return b"[" + b",".join(values) + b"]"
-
-
-def encoder_of(outlet: Outlet) -> Encoder:
-    """The encoder of the format that an outlet declares."""
-    return {"json": JsonEncoder}[outlet.format]()
 
 
 def _texts(values: pa.Array) -> pa.Array:

@@ -57,10 +57,12 @@ class _Told:
 class Messages:
     """Writes the messages of an outlet of a project."""
 
-    def __init__(self, project: str, planned: PlannedOutlet, encoder: Encoder) -> None:
+    def __init__(self, project: str, planned: PlannedOutlet, encoder: Encoder, keys: Encoder | None = None) -> None:
+        """`keys` writes the keys, if it isn't the same encoder."""
         self._project = project
         self._planned = planned
         self._encoder = encoder
+        self._key_encoder = keys or encoder
         self._envelope = planned.outlet.envelope
         self.content_type = encoder.content_type
         self.together = encoder.together
@@ -99,7 +101,7 @@ class Messages:
             return [None] * len(told.ids)
         rows = {found.name: found for found in told.changes.schema.field("after").type}
         columns = [latest(told.changes, rows[name]) for name in names]
-        return self._encoder.encode(pa.StructArray.from_arrays(columns, names=list(names)))
+        return self._key_encoder.encode(pa.StructArray.from_arrays(columns, names=list(names)))
 
 
 def _change(told: _Told) -> pa.StructArray:

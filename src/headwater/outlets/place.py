@@ -6,6 +6,7 @@ name is the scheme of their URLs: a function that takes what `open_target` takes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +15,13 @@ from pathlib import Path
 
 from headwater.errors import SettingsRefused
 from headwater.installed import open_installed
+from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import Storage
 from headwater.model import TargetKind
-from headwater.outlets.encode import encoder_of
+from headwater.outlets.encode import Encoder, JsonEncoder
+from headwater.outlets.framed import Format, FramedEncoder
 from headwater.outlets.holding import Holding
+from headwater.outlets.json_schema import JsonSchema
 from headwater.outlets.message import Messages
 from headwater.outlets.protocol import Pause, Target
 from headwater.plan import PlannedOutlet
@@ -32,7 +36,7 @@ class Surroundings:
     """What a target may need to know of where it is: the project's name and folder, and settings of headwater.toml.
 
     `clusters` are those of Kafka, `webhooks` the headers of requests, `storage` the options of the object store, if the
-    project has one. `places` keeps the places of targets that keep none.
+    project has one. `places` keeps the places of targets that keep none. `schemas` is the project's own registry.
     """
 
     project: str
@@ -44,6 +48,7 @@ class Surroundings:
     pause: Pause
     now: Callable[[], datetime]
     chance: Callable[[], float]
+    schemas: SchemaRegistry | None = None
 
 
 def open_target(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
@@ -63,7 +68,7 @@ def _delta(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
 def _webhook(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
     with _installed(planned, "webhook"):
         from headwater.outlets.webhook import Waiting, WebhookTarget
-    messages = Messages(surroundings.project, planned, encoder_of(planned.outlet))
+    messages = Messages(surroundings.project, planned, JsonEncoder())
     holding = Holding(planned.name, surroundings.places)
     waiting = Waiting(surroundings.pause, surroundings.now, surroundings.chance)
     return WebhookTarget(planned, messages, _headers(planned, surroundings), holding, waiting)
@@ -86,9 +91,38 @@ def _headers(planned: PlannedOutlet, surroundings: Surroundings) -> Mapping[str,
 def _kafka(planned: PlannedOutlet, surroundings: Surroundings) -> Target:
     with _installed(planned, "kafka"):
         from headwater.outlets.kafka import KafkaTarget
-    messages = Messages(surroundings.project, planned, encoder_of(planned.outlet))
     options = surroundings.clusters.get(planned.outlet.cluster, {})
+    values, keys = _encoders(planned, options, surroundings.schemas)
+    messages = Messages(surroundings.project, planned, values, keys)
     return KafkaTarget(surroundings.project, planned, messages, options)
+
+
+def _encoders(
+    planned: PlannedOutlet, options: Mapping[str, str], schemas: SchemaRegistry | None
+) -> tuple[Encoder, Encoder]:
+    """What writes the values of messages, and their keys."""
+    outlet = planned.outlet
+    if outlet.format == "json":
+        return JsonEncoder(), JsonEncoder()
+    with _installed(planned, "kafka"):
+        form = _format(outlet.format)
+        from headwater.outlets.registered import registers_of
+    registers = registers_of(outlet, options, schemas)
+    name = re.sub(r"\W|^(?=\d)", "_", planned.view.name, flags=re.ASCII)
+    value = FramedEncoder(form, registers, f"{outlet.place}-value", name)
+    return value, FramedEncoder(form, registers, f"{outlet.place}-key", f"{name}_key")
+
+
+def _format(name: str) -> Format:
+    if name == "avro":
+        from headwater.outlets.avro import Avro
+
+        return Avro()
+    if name == "protobuf":
+        from headwater.outlets.protobuf import Protobuf
+
+        return Protobuf()
+    return JsonSchema()
 
 
 def _foreign(planned: PlannedOutlet, surroundings: Surroundings) -> Target:

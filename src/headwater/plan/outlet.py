@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from headwater import model
 from headwater.errors import Finding, OutletRefused, UnknownColumn, UnknownName
 from headwater.plan.additive import not_additive
 from headwater.plan.planned import PlannedOutlet, PlannedView
 from headwater.sql.refusal import did_you_mean
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What Avro and Protobuf take for a name."""
 
 
 def check_outlets(
@@ -25,7 +31,7 @@ def check_outlets(
             continue
         if any(finding.severity == "error" and finding.fields.get("view") == view.name for finding in findings):
             continue  # what the view gives isn't known
-        found = [*_about_view(outlet, view), *_about_key(outlet, view)]
+        found = [*_about_view(outlet, view), *_about_key(outlet, view), *_about_format(outlet, view)]
         findings += found
         if not found:
             planned.setdefault(outlet.name, PlannedOutlet(outlet, view, _named(outlet.key, view) or view.identity))
@@ -119,6 +125,37 @@ def _about_key(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
             )
         ]
     return []
+
+
+def _about_format(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
+    """What stands in the way of a schema for the view's columns."""
+    if outlet.format == "json":
+        if outlet.registry is None:
+            return []
+        return [_refused(outlet, "names a registry, and JSON has no schema", hint="Say format = 'json-schema'.")]
+    if outlet.kind != "kafka":
+        return [_refused(outlet, f"sends '{outlet.format}' to what isn't Kafka", hint="Say format = 'json'.")]
+    for column in view.columns:
+        if outlet.format != "json-schema" and not _NAME.fullmatch(column.name):
+            what = f"sends '{outlet.format}', which has no name for the column \"{column.name}\""
+            return [_refused(outlet, what, hint="Name it in letters, digits and _, or say format = 'json-schema'.")]
+        if not _has_schema(outlet.format, column.type):
+            kind = model.spell_type(column.type)
+            what = f"sends '{outlet.format}', which has no type for \"{column.name}\" {kind}"
+            return [_refused(outlet, what, hint="Cast it in the view, or say format = 'json'.")]
+    return []
+
+
+def _has_schema(form: str, kind: pa.DataType) -> bool:
+    """Whether values of a type can be written in a format."""
+    if pa.types.is_struct(kind):
+        named = form == "json-schema" or all(_NAME.fullmatch(part.name) for part in kind)
+        return bool(named) and all(_has_schema(form, part.type) for part in kind)
+    if pa.types.is_list(kind):
+        return form != "protobuf" and _has_schema(form, kind.value_type)
+    if pa.types.is_map(kind):
+        return form != "protobuf" and pa.types.is_string(kind.key_type) and _has_schema(form, kind.item_type)
+    return model.can_be_logged(kind)
 
 
 def _named(key: tuple[str, ...], view: PlannedView) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from starlette.requests import HTTPConnection
 from headwater.errors import ArgumentRefused, HeadwaterError, SchemaIncompatible, SchemaRefused, UnknownSchema
 from headwater.intake.schema.canonical import readable, serialized
 from headwater.intake.schema.compatibility import Level
-from headwater.intake.schema.known import Draft, Reference, Registered
+from headwater.intake.schema.known import Draft, Mode, Reference, Registered
 from headwater.intake.schema.registry import LANGUAGES, LATEST, SchemaRegistry
 from headwater.serve.access import Role, access_of
 from headwater.serve.encode import to_json
@@ -27,6 +27,7 @@ from headwater.serve.service import Service
 PREFIX = "/registry"
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _INVALID_VERSION, _INVALID_LEVEL, _NOT_CONFIGURED = 42202, 42203, 40408
+_NO_MODE, _INVALID_MODE = 40409, 42204
 
 
 def routes(service: Service) -> APIRouter:
@@ -37,6 +38,7 @@ def routes(service: Service) -> APIRouter:
     _comparing(router, registry)
     _changing(router, registry)
     _levels(router, registry)
+    _modes(router, registry)
     return router
 
 
@@ -114,9 +116,9 @@ def _asking(router: APIRouter, registry: SchemaRegistry) -> None:
     def referring(subject: str, version: str) -> Response:
         return _answer(registry.referring(subject, registry.version(subject, _version(version)).version))
 
-    @router.get("/mode", dependencies=reads)
-    def mode() -> Response:
-        return _answer({"mode": "READWRITE"})
+    @router.get("/contexts", dependencies=reads)
+    def contexts() -> Response:
+        return _answer(["."])  # the one that every subject is in
 
 
 def _comparing(router: APIRouter, registry: SchemaRegistry) -> None:
@@ -189,7 +191,47 @@ def _levels(router: APIRouter, registry: SchemaRegistry) -> None:
         return _answer({"compatibilityLevel": before})
 
 
+def _modes(router: APIRouter, registry: SchemaRegistry) -> None:
+    reads, operates = [Depends(_asks("read"))], [Depends(_asks("operate"))]
+
+    @router.get("/mode", dependencies=reads)
+    def mode() -> Response:
+        return _answer({"mode": registry.mode()})
+
+    @router.put("/mode", dependencies=operates)
+    def set_mode(body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        registry.set_mode(_mode(body))
+        return _answer({"mode": registry.mode()})
+
+    @router.get("/mode/{subject}", dependencies=reads)
+    def mode_of(subject: str, defaultToGlobal: bool = False) -> Response:  # noqa: N803
+        found = registry.mode(subject) or (registry.mode() if defaultToGlobal else None)
+        if found is None:
+            raise UnknownSchema(f'subject "{subject}" has no mode of its own', status=_NO_MODE)
+        return _answer({"mode": found})
+
+    @router.put("/mode/{subject}", dependencies=operates)
+    def set_mode_of(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        registry.set_mode(_mode(body), subject)
+        return _answer({"mode": registry.mode(subject)})
+
+    @router.delete("/mode/{subject}", dependencies=operates)
+    def reset_mode_of(subject: str) -> Response:
+        before = registry.mode(subject) or registry.mode()
+        registry.set_mode(None, subject)
+        return _answer({"mode": before})
+
+
 # What goes in and out
+
+
+def _mode(body: dict[str, Any]) -> Mode:
+    wanted = body.get("mode")
+    try:
+        return Mode(str(wanted).upper())
+    except ValueError:
+        hint = f"It is one of {', '.join(Mode)}."
+        raise SchemaRefused(f'"{wanted}" is no mode', hint=hint, status=_INVALID_MODE) from None
 
 
 def _draft(body: dict[str, Any]) -> Draft:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -176,8 +177,8 @@ def read_share(text: str) -> float | None:
     if text.strip().lower() == "none":
         return None
     try:
-        share = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
+        share = float(Decimal(text.strip().removesuffix("%")) / 100)
+    except ArithmeticError:
         share = -1.0
     if not text.strip().endswith("%") or not 0 <= share <= 1:
         raise ValueError(f"{text!r} is not a percentage like 50%")
@@ -432,7 +433,20 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "what is sent of a change",
             "'change'",
         ),
-        OptionKind("format", "'json'", _one_of("json"), "how a message is written", "'json'"),
+        OptionKind(
+            "format",
+            "'json', 'avro', 'protobuf' or 'json-schema'",
+            _one_of("json", "avro", "protobuf", "json-schema"),
+            "how a message is written",
+            "'json'",
+        ),
+        OptionKind(
+            "registry",
+            "address",
+            read_name,
+            "the schema registry that takes the schemas of Avro, Protobuf and JSON Schema",
+            "that of the cluster, else the project's own",
+        ),
         OptionKind(
             "accumulation",
             "'accumulate' or 'discard'",

@@ -19,7 +19,7 @@ GROUP = "headwater.outlets"
 _KAFKA_TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 _HINT = "Write TO 'kafka://topic', 'delta://path' or 'https://host/hook'."
 _OPTIONS: dict[model.TargetKind, frozenset[str]] = {
-    "kafka": frozenset({"envelope", "format", "accumulation", "start", "key", "brokers", "cluster"}),
+    "kafka": frozenset({"envelope", "format", "registry", "accumulation", "start", "key", "brokers", "cluster"}),
     "delta": frozenset({"envelope", "accumulation", "start"}),
     "webhook": frozenset(
         {"envelope", "format", "accumulation", "start", "per_request", "attempts", "timeout", "headers"}

@@ -1,35 +1,43 @@
 """JSON in Confluent's wire format: behind the number of a JSON Schema, the text of an object.
 
-The text is read as all JSON is, by the declared columns. The schema must be one that the registry has; its own
-constraints were the writer's to keep.
+The schema must be one that the registry has, and the object must keep its constraints. Then the text is read as all
+JSON is, by the declared columns.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
+import jsonschema_rs
 import pyarrow as pa
 
+from headwater.errors import SchemaViolated, UnreadableEvent
+from headwater.intake.dead import shorten
 from headwater.intake.kafka.plain import plain_key
 from headwater.intake.kafka.wire import HEAD, number_of, unknown
 from headwater.intake.messages import Messages, Poison
-from headwater.intake.schema.written import Schemas
+from headwater.intake.schema.written import Schemas, Written
+
+Validator = Any
+"""A schema as `jsonschema_rs` has compiled it."""
 
 
 class JsonSchemaCodec:
-    """Takes the text of messages out of its frame."""
+    """Takes the text of messages out of its frame, and holds it against its schema."""
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
+        self._compiled: dict[int, Validator | Poison] = {}
 
     def read(self, messages: Messages) -> Messages:
         """The texts, and what is wrong with the others; `SourceUnavailable` if a schema can't be asked for."""
+        self._forget_unknown()
         texts: list[bytes | None] = []
         poison: dict[int, Poison] = {}
-        known: dict[int, Poison | None] = {}
         for place, value in enumerate(messages.values.to_pylist()):
-            why = self._wrong(value, known)
+            why = self._wrong(value)
             if why is not None:
                 poison[place] = why
             texts.append(value[HEAD:] if why is None else None)
@@ -37,12 +45,61 @@ class JsonSchemaCodec:
 
     def key(self, value: bytes) -> Any:
         """The JSON value of a key; poison if it has none."""
-        return self._wrong(value, {}) or plain_key(value[HEAD:])
+        self._forget_unknown()
+        return self._wrong(value) or plain_key(value[HEAD:])
 
-    def _wrong(self, value: bytes | None, known: dict[int, Poison | None]) -> Poison | None:
+    def _forget_unknown(self) -> None:
+        """What the registry didn't have, it may have by now; asked once for many messages."""
+        self._compiled = {number: found for number, found in self._compiled.items() if not isinstance(found, Poison)}
+
+    def _wrong(self, value: bytes | None) -> Poison | None:
         number = number_of(value)
         if isinstance(number, Poison):
             return number
-        if number not in known:
-            known[number] = None if self._schemas.schema(number, "JSON") else unknown(number, "JSON Schema")
-        return known[number]
+        assert value is not None
+        if number not in self._compiled:
+            self._compiled[number] = self._compile(number)
+        validator = self._compiled[number]
+        return validator if isinstance(validator, Poison) else _against(validator, number, value)
+
+    def _compile(self, number: int) -> Validator | Poison:
+        schema = self._schemas.schema(number, "JSON")
+        if schema is None:
+            return unknown(number, "JSON Schema")
+        try:
+            return jsonschema_rs.validator_for(json.loads(schema.text), retriever=_Referred(schema))
+        except (ValueError, jsonschema_rs.ReferencingError) as problem:
+            return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
+
+
+class _Referred:
+    """The schemas that a schema refers to, by the names by which it calls them."""
+
+    def __init__(self, schema: Written) -> None:
+        self._known: dict[str, Written] = {}
+        self._learn(schema)
+
+    def _learn(self, schema: Written) -> None:
+        for name, reference in schema.references:
+            self._known[name] = reference
+            self._learn(reference)
+
+    def __call__(self, uri: str) -> dict[str, Any]:
+        for name, schema in self._known.items():
+            if uri == name or uri.endswith(f"/{name}"):
+                found: dict[str, Any] = json.loads(schema.text)
+                return found
+        raise ValueError(f'it refers to "{uri}", which isn\'t registered')
+
+
+def _against(validator: Validator, number: int, value: bytes) -> Poison | None:
+    """Which constraint a message breaks; what isn't JSON breaks none, and is told of where it is read."""
+    try:
+        found = json.loads(value[HEAD:])
+    except (ValueError, RecursionError):
+        return None
+    if validator.is_valid(found):
+        return None
+    first = next(validator.iter_errors(found))
+    place = "/".join(map(str, first.instance_path)) or "the object"
+    return Poison(SchemaViolated, f"the message is against schema {number}: {place}: {shorten(first.message)}")

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,13 @@ TOPIC = Stream(
     comment="Schemas and what was changed about them",
 )
 """What the log of a registry keeps."""
+
+
+class Mode(StrEnum):
+    """Whether a subject may be changed."""
+
+    READWRITE = "READWRITE"
+    READONLY = "READONLY"
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ class Known:
         self.numbers: dict[str, int] = {}
         self.schemas: dict[int, Registered] = {}
         self.levels: dict[str | None, Level] = {}
+        self.modes: dict[str | None, Mode] = {}
 
     def offered(self, subject: str, deleted: bool = False) -> list[Registered]:
         """The versions of a subject, oldest first; those that are deleted only if they are asked for."""
@@ -88,6 +97,10 @@ class Known:
                 self.levels.pop(subject, None)
             case "level":
                 self.levels[subject] = Level(record["level"])
+            case "mode" if record["level"] is None:
+                self.modes.pop(subject, None)
+            case "mode":
+                self.modes[subject] = Mode(record["level"])
             case "deleted":
                 for one in self._chosen(record):
                     self.versions[subject][one.version] = replace(one, deleted=True)

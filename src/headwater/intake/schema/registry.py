@@ -20,7 +20,7 @@ import pyarrow as pa
 from headwater.errors import Fenced, HeadwaterError, SchemaIncompatible, SchemaRefused, UnknownSchema
 from headwater.intake.schema.canonical import canonical
 from headwater.intake.schema.compatibility import Level, Version, find_problems
-from headwater.intake.schema.known import COLUMNS, Draft, Known, Registered, digest_of, in_order
+from headwater.intake.schema.known import COLUMNS, Draft, Known, Mode, Registered, digest_of, in_order
 from headwater.intake.schema.written import Language, Written
 from headwater.log import Move, TopicLog
 from headwater.log.read import read
@@ -127,6 +127,11 @@ class SchemaRegistry:
         """What holds for a subject."""
         return self.level(subject) or self.level() or Level.BACKWARD
 
+    def mode(self, subject: str | None = None) -> Mode | None:
+        """What a subject says by itself about being changed, or, without one, what holds for all others."""
+        found = self._fresh().modes.get(subject)
+        return Mode.READWRITE if found is None and subject is None else found
+
     def check(self, subject: str, draft: Draft, against: Registered | None = None) -> list[str]:
         """What keeps a schema from being the next version of a subject; with `against`, as if that were its latest."""
         self._digest(draft)
@@ -149,6 +154,7 @@ class SchemaRegistry:
             for one in known.offered(subject):
                 if one.digest == digest:
                     return one, None
+            self._refuse_unless_writable(subject)
             self._refuse_incompatible(subject, draft)
             number = known.numbers.get(digest) or max(known.numbers.values(), default=0) + 1
             version = known.last.get(subject, 0) + 1
@@ -163,6 +169,7 @@ class SchemaRegistry:
         """Delete one version of a subject, or all; for good only what was deleted before. Returns their numbers."""
 
         def decide() -> tuple[list[int], dict[str, Any] | None]:
+            self._refuse_unless_writable(subject)
             chosen = self._deletable(subject, version, permanent)
             for one in chosen:
                 self._refuse_referred(one, chosen)
@@ -176,6 +183,15 @@ class SchemaRegistry:
         """Ask for so much compatibility: of a subject, or of all that don't say; None takes that back."""
         record = {"change": "level", "subject": subject, "level": level}
         self._change(lambda: (None, record))
+
+    def set_mode(self, mode: Mode | None, subject: str | None = None) -> None:
+        """Let a subject, or all that don't say, be changed or not; None takes that back."""
+        record = {"change": "mode", "subject": subject, "level": mode}
+        self._change(lambda: (None, record))
+
+    def _refuse_unless_writable(self, subject: str) -> None:
+        if (self.mode(subject) or self.mode()) is Mode.READONLY:
+            raise _refused(f'subject "{subject}" is read-only', "Its mode is READONLY. Nothing was changed.", 42205)
 
     # How a change is made
 
