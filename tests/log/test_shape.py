@@ -189,6 +189,16 @@ def test_a_process_with_the_declaration_of_yesterday_appends_nothing(opened: Ope
     assert rows(new, "card_id") == [("c1",), ("c2",)]
 
 
+def test_a_reader_with_the_declaration_of_yesterday_is_refused_before_it_takes_new_rows_for_nulls(opened: Open) -> None:
+    old = opened(PAYMENTS)
+    append(old, id="a", card="c1")
+    assert rows(old, "card") == [("c1",)]
+    append(opened(changed(ID, Column("card_id", pa.string(), aliases=("card",)), N, AT)), id="b", card_id="c2")
+    for reader in (old, old, opened(PAYMENTS)):
+        with pytest.raises(TopicChanged, match="is older than its log"):
+            read(reader)
+
+
 def test_a_process_that_only_lacks_a_nullable_column_goes_on(opened: Open) -> None:
     old = opened(PAYMENTS)
     append(old, id="a")

@@ -228,6 +228,22 @@ class _Change:
         return next((name for name in column.names if name in self._before.names), None)
 
 
+def refuse_older(topic: Topic, recorded: Recorded) -> None:
+    """Refuse a declaration from before a change by which newer rows can't be read: what it names has another name."""
+    former = {name for _, names in recorded.aliases for name in names} & recorded.unread
+    renamed = next((column.name for column in topic.columns if column.name in former and not column.aliases), None)
+    if renamed is not None:
+        raise TopicChanged(
+            f'the declaration of "{topic.name}" is older than its log',
+            detail=f'Column "{renamed}" was renamed since.',
+            hint="Start this process again with the newer declaration.",
+            origin=topic.origin,
+            topic=topic.name,
+        )
+    if topic.version < recorded.shape.version:
+        _refuse_version(topic, recorded)
+
+
 def _refuse_version(topic: Topic, recorded: Recorded) -> None:
     if topic.version < recorded.shape.version:
         raise TopicChanged(
