@@ -220,12 +220,14 @@ class _Change:
         return [column for column in self._topic.columns if column.name not in kept]
 
     def _filled(self, name: str) -> bool:
-        """Whether a column that comes back has to have a value in rows that were written without it."""
+        """Whether a column that comes back has a value in rows that were written without it: a default, or an alias."""
         column = self._topic.column(name)
-        return column is not None and (column.default is not None or not column.nullable)
+        assert column is not None, "it is declared"
+        aliased = any(alias in self._before.names for alias in column.aliases)
+        return aliased or column.default is not None or not column.nullable
 
     def _former(self, column: Column) -> str | None:
-        return next((name for name in column.names if name in self._before.names), None)
+        return next((name for name in (*column.aliases, column.name) if name in self._before.names), None)
 
 
 def refuse_older(topic: Topic, recorded: Recorded) -> None:
