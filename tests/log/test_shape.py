@@ -108,6 +108,15 @@ def test_a_column_that_is_renamed_is_found_under_its_names(opened: Open) -> None
     assert rows(forgotten, "card_id") == [("c1",), ("c2",), ("c3",)], "the log remembers what the declaration forgets"
 
 
+def test_a_column_may_have_its_former_name_again(opened: Open) -> None:
+    append(opened(PAYMENTS), id="a", card="c1")
+    append(opened(changed(ID, Column("card_id", pa.string(), aliases=("card",)), N, AT)), id="b", card_id="c2")
+    third = changed(ID, Column("card", pa.string(), aliases=("card_id",)), N, AT)
+    append(opened(third), id="c", card="c3")
+    for declared in (third, PAYMENTS):
+        assert rows(opened(declared), "card") == [("c1",), ("c2",), ("c3",)]
+
+
 def test_the_event_time_may_be_renamed(opened: Open) -> None:
     before = opened(PAYMENTS)
     append(before, id="a")
@@ -187,6 +196,16 @@ def test_a_process_with_the_declaration_of_yesterday_appends_nothing(opened: Ope
     with pytest.raises(TopicChanged, match="was changed by another process"):
         append(old, id="c", card="c3")
     assert rows(new, "card_id") == [("c1",), ("c2",)]
+
+
+def test_a_reader_with_the_declaration_of_yesterday_is_refused_before_it_takes_new_rows_for_nulls(opened: Open) -> None:
+    old = opened(PAYMENTS)
+    append(old, id="a", card="c1")
+    assert rows(old, "card") == [("c1",)]
+    append(opened(changed(ID, Column("card_id", pa.string(), aliases=("card",)), N, AT)), id="b", card_id="c2")
+    for reader in (old, old, opened(PAYMENTS)):
+        with pytest.raises(TopicChanged, match="is older than its log"):
+            read(reader)
 
 
 def test_a_process_that_only_lacks_a_nullable_column_goes_on(opened: Open) -> None:

@@ -83,7 +83,11 @@ class Journal:
         """The data files as of now."""
         self._forget_if_old()
         begin = self._snapshot.number < 0
-        self._snapshot = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
+        found = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
+        recorded = found.recorded
+        if recorded is not None and recorded is not self._snapshot.recorded and len(recorded.shapes) > 1:
+            schema.refuse_older(self.topic, recorded)
+        self._snapshot = found
         return self._snapshot
 
     def forget_snapshot(self) -> None:

@@ -220,12 +220,30 @@ class _Change:
         return [column for column in self._topic.columns if column.name not in kept]
 
     def _filled(self, name: str) -> bool:
-        """Whether a column that comes back has to have a value in rows that were written without it."""
+        """Whether a column that comes back has a value in rows that were written without it: a default, or an alias."""
         column = self._topic.column(name)
-        return column is not None and (column.default is not None or not column.nullable)
+        assert column is not None, "it is declared"
+        aliased = any(alias in self._before.names for alias in column.aliases)
+        return aliased or column.default is not None or not column.nullable
 
     def _former(self, column: Column) -> str | None:
-        return next((name for name in column.names if name in self._before.names), None)
+        return next((name for name in (*column.aliases, column.name) if name in self._before.names), None)
+
+
+def refuse_older(topic: Topic, recorded: Recorded) -> None:
+    """Refuse a declaration from before a change by which newer rows can't be read: what it names has another name."""
+    former = {name for _, names in recorded.aliases for name in names} & recorded.unread
+    renamed = next((column.name for column in topic.columns if column.name in former and not column.aliases), None)
+    if renamed is not None:
+        raise TopicChanged(
+            f'the declaration of "{topic.name}" is older than its log',
+            detail=f'Column "{renamed}" was renamed since.',
+            hint="Start this process again with the newer declaration.",
+            origin=topic.origin,
+            topic=topic.name,
+        )
+    if topic.version < recorded.shape.version:
+        _refuse_version(topic, recorded)
 
 
 def _refuse_version(topic: Topic, recorded: Recorded) -> None:
