@@ -146,7 +146,8 @@ def spell_step(step: Step) -> str:
     """
     match step:
         case Variable(name):
-            return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+            plain = name.isidentifier() and name.isascii() and name.upper() != "PERMUTE"
+            return name if plain else f"`{name.replace('`', '``')}`"
         case Sequence(parts):
             return " ".join(_wrapped(part, Alternation, Sequence) for part in parts)
         case Alternation(options):
