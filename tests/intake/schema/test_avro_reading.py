@@ -59,8 +59,7 @@ def samples(schema: Any) -> Iterator[Any]:
     if isinstance(schema, str):
         yield SAMPLES[schema]
     elif isinstance(schema, list):
-        for branch in schema:
-            yield from samples(branch)
+        yield from ((branch, SAMPLES[branch]) for branch in schema)  # or the first branch that fits would be written
     elif schema["type"] == "array":
         yield from ([value] for value in samples(schema["items"]))
     elif schema["type"] == "map":
