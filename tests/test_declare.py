@@ -300,6 +300,11 @@ REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] 
     (lambda: stream(type("Empty", (), {})), errors.UnknownType, 'class "Empty" has no annotated fields'),
     (lambda: table("t", columns={"a": int}), errors.ClauseRefused, "a table has no primary key"),
     (lambda: view("v"), errors.ClauseRefused, "a view is a query or a function with columns"),  # type: ignore[call-overload]
+    (
+        lambda: view(columns={"n": "INT DEFAULT 7"}),
+        errors.ClauseRefused,
+        'view() gives column "n" a DEFAULT or an ALIAS',
+    ),
     (lambda: view("v", query="SELECT FROM t"), errors.SyntaxRefused, 'the text can\'t be parsed at "SELECT"'),
     (lambda: view("v", query="SELECT 1", grace="x"), errors.OptionRefused, 'option "grace" is no duration'),
     (lambda: view("v", query="SELECT 1", late="x"), errors.OptionRefused, "late is 'x'"),  # type: ignore[call-overload]

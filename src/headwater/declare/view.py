@@ -79,6 +79,9 @@ def view(
         hint = "Write view(name, query=…), or @view(columns={…}) above a function."
         raise ClauseRefused("a view is a query or a function with columns", hint=hint, origin=origin)
     returned = read_columns(columns, origin)
+    if (other := next((found for found in returned if found.default is not None or found.aliases), None)) is not None:
+        what = f'view() gives column "{other.name}" a DEFAULT or an ALIAS'
+        raise ClauseRefused(what, hint="Only columns of streams and tables have them.", origin=origin)
 
     def declare(made: Callable[..., Any]) -> model.View:
         return _python_view(name, made, returned, time, given, origin)
