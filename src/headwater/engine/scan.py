@@ -103,10 +103,17 @@ def slice_scan(
     return kept.withColumn(NEW, new)
 
 
-def given_scan(spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, rows: pa.Table, after: int) -> DataFrame:
-    """The same of rows that have been read already, in one partition."""
+def given_scan(
+    spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, rows: pa.Table, after: int, *, moved: bool = False
+) -> DataFrame:
+    """The same of rows that have been read already, in one partition.
+
+    Spark doesn't move what is in one partition. Where two of these are joined it leaves one of them unread, and
+    uncounted, if the other turns out to be empty: rows that have to be `moved` are all read.
+    """
     schema = StructType.fromDDL(schema_ddl(log.topic, rows.column_names))
-    frame = spark.createDataFrame(rows.combine_chunks(), schema).coalesce(1)  # behind an empty chunk Spark loses rows
+    frame = spark.createDataFrame(rows.combine_chunks(), schema)  # behind an empty chunk Spark loses rows
+    frame = frame if moved else frame.coalesce(1)
     return _named(frame, scan, pace).withColumn(NEW, F.col(COMMIT) > after)
 
 

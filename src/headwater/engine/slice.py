@@ -34,7 +34,7 @@ from headwater.engine.view import Logs, Pace, pace_of, reach_of, waits_of
 from headwater.log.read import count_rows
 from headwater.model import Emit
 from headwater.plan import PlannedView
-from headwater.plan.stages import STATELESS, Aggregate, Scan
+from headwater.plan.stages import STATELESS, Aggregate, Join, Scan
 
 OPEN = "__open"
 """Whether a row can still change when the slice has ended."""
@@ -54,6 +54,12 @@ class Settled:
 def keeps_new(planned: PlannedView) -> bool:
     """Whether a step adds the rows that are new to what was kept, and needs no others."""
     return keeps_panes(planned) is not None or keeps_totals(planned) is not None
+
+
+def _pairs(planned: PlannedView) -> bool:
+    """Whether rows are joined with others, of which there may be none."""
+    joined = any(isinstance(stage, Join) for stage in planned.stages)
+    return joined or any(scan.within is not None for scan in planned.scans)
 
 
 @dataclass(frozen=True)
@@ -221,7 +227,9 @@ class Slice:
         def scan(stage: Scan) -> DataFrame:
             log, reach = self.logs[stage.relation], reaches[stage.relation]
             if stage in self.read and only_new == keeps_new(self.planned):
-                return given_scan(self.spark, log, stage, self.pace, self.read[stage], reach.after)
+                return given_scan(
+                    self.spark, log, stage, self.pace, self.read[stage], reach.after, moved=_pairs(self.planned)
+                )
             if only_new:
                 return batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
             return slice_scan(self.spark, log, stage, self.pace, reach.after, reach.last, reach.since)
