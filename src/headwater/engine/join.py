@@ -53,6 +53,9 @@ def joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> Da
     """
     one = _with_keys(left.frame, [pair[0].sql for pair in stage.equal]).alias("l")
     other = _with_keys(right.frame, [pair[1].sql for pair in stage.equal]).alias("r")
+    if settled and (stage.equal or stage.bound is None):
+        # behind a broadcast of no rows Spark leaves the other side unread, and the ledger without its rows
+        other = other.hint("merge")
     pairs = one.join(other, F.expr(" AND ".join(_conditions(stage))), _KINDS[stage.kind])
     sides = {"left": "l", "right": "r"}
     shown = [

@@ -38,8 +38,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # sources are told apart by name, never by their order in a query
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
-    # behind a broadcast of no rows Spark leaves the other side of a join unread, and the ledger without its rows
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
     # a list of thousands of files is not worth a job of its own
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }
