@@ -76,6 +76,8 @@ def look_at_a_view(page: Page, shots: Path) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("tab", name="versions").click()
     expect(page.get_by_role("cell", name="yes")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("cell", name="yes")).to_be_visible()
     page.screenshot(path=shots / "view.png")
 
 

@@ -17,23 +17,31 @@ from headwater.serve.service import Service
 from headwater.sql.render import render
 from headwater.store import Version
 
+TABS = ("definition", "how it runs", "versions", "late rows")
+
+KEEP_IN_THE_ADDRESS = "tab => history.replaceState(history.state, '', '?tab=' + encodeURIComponent(tab))"
+
 LATE = 200
 """How many late rows are shown."""
 
 
 def details(visit: Visit, planned: PlannedView) -> None:
-    """Tabs with all of it."""
+    """Tabs with all of it; the one that is open is in the address, so that it is there again after a reload."""
+    asked = visit.request.query_params.get("tab", "")
     with ui.column().classes("panel"):
         with ui.tabs().props("dense no-caps align=left") as tabs:
-            names = {name: ui.tab(name) for name in ("definition", "how it runs", "versions", "late rows")}
-        with ui.tab_panels(tabs, value=names["definition"]).classes("w-full").style("background: transparent"):
-            with ui.tab_panel(names["definition"]).classes("px-0"):
+            for name in TABS:
+                ui.tab(name)
+        tabs.on("update:model-value", js_handler=KEEP_IN_THE_ADDRESS)
+        opened = asked if asked in TABS else TABS[0]
+        with ui.tab_panels(tabs, value=opened).classes("w-full").style("background: transparent"):
+            with ui.tab_panel("definition").classes("px-0"):
                 ui.code(_definition_of(planned), language=_language(planned)).classes("w-full")
-            with ui.tab_panel(names["how it runs"]).classes("px-0"):
+            with ui.tab_panel("how it runs").classes("px-0"):
                 ui.code(str(visit.service.project.explain(planned.name)), language="text").classes("w-full")
-            with ui.tab_panel(names["versions"]).classes("px-0"):
+            with ui.tab_panel("versions").classes("px-0"):
                 versions(visit.service, planned.name)
-            with ui.tab_panel(names["late rows"]).classes("px-0"):
+            with ui.tab_panel("late rows").classes("px-0"):
                 _late(visit.service, planned.name)
 
 

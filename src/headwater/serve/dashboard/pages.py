@@ -15,6 +15,9 @@ from headwater.serve.dashboard.visit import Visit
 from headwater.serve.door import Door
 from headwater.serve.service import Service
 
+PATIENCE = 30.0
+"""For how many seconds a page that lost its connection may come back to what it showed: a busy machine answers late."""
+
 _mounted: list[tuple[Service, History, Door]] = []
 
 
@@ -23,7 +26,8 @@ def mount(app: FastAPI, service: Service, history: History, door: Door) -> None:
     _mounted[:] = [(service, history, door)]
     core.app.user_middleware.clear()  # it was mounted before, in a server that has ended
     core.app.middleware_stack = None
-    ui.run_with(app, title=f"Headwater: {service.project.name}", favicon="🌊", show_welcome_message=False)
+    ui.run_with(app, title=f"Headwater: {service.project.name}", favicon="🌊", reconnect_timeout=PATIENCE,
+                show_welcome_message=False)  # fmt: skip
 
 
 def _visit() -> Visit:
