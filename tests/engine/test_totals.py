@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -60,35 +60,49 @@ def test_what_does_not_add_up_is_computed_from_the_rows(query: str, options: str
     assert not is_kept(query, options, stream)
 
 
-def test_a_step_reads_what_comes_and_what_goes(
-    tmp_path: Path,
-    spark: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of 40 minutes that are retained, with a commit each minute, a step reads two commits."""
+@pytest.fixture
+def project(tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
+    """Sales of two shops, of which 40 minutes are retained."""
     (tmp_path / "headwater.toml").write_text('name = "totals"\n')
     query = "SELECT shop, count(*) AS n FROM sales GROUP BY shop"
     view = f"CREATE MATERIALIZED VIEW v WITH (retention = '40 minutes') AS {query};"
     (tmp_path / "sales.sql").write_text(STREAM.format("") + view)
-    with hw.open(tmp_path) as project:
+    with hw.open(tmp_path) as opened:
+        yield opened
 
-        def sell(minute: int) -> None:
-            at = START + timedelta(minutes=minute)
-            project.append("sales", [{"id": f"{minute}-{n}", "shop": f"s{n}", "at": at} for n in range(2)])
 
-        for minute in range(60):
-            sell(minute)
+def sell(project: hw.Project, minute: int) -> None:
+    at = START + timedelta(minutes=minute)
+    project.append("sales", [{"id": f"{minute}-{n}", "shop": f"s{n}", "at": at} for n in range(2)])
+
+
+def test_a_step_reads_what_comes_and_what_goes(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 40 minutes that are retained, with a commit each minute, a step reads two commits."""
+    for minute in range(60):
+        sell(project, minute)
+    project.catch_up()
+    seen: list[str] = []
+    read = small.KeptColumns.read
+
+    def watched(kept: small.KeptColumns, log: TopicLog, file: DataFile, names: Sequence[str]) -> pa.Table:
+        seen.append(file.path)
+        return read(kept, log, file, names)
+
+    monkeypatch.setattr(small.KeptColumns, "read", watched)
+    sell(project, 60)
+    project.catch_up()
+    assert len(set(seen)) == 2
+    assert project.rows("v").to_pylist() == [{"shop": "s0", "n": 41}, {"shop": "s1", "n": 41}]
+    assert project.verify("v").identical
+
+
+def test_totals_that_are_lost_are_found_again_in_the_log(project: hw.Project, tmp_path: Path) -> None:
+    for minute in (0, 30, 50):
+        sell(project, minute)
         project.catch_up()
-        seen: list[str] = []
-        read = small.KeptColumns.read
-
-        def watched(kept: small.KeptColumns, log: TopicLog, file: DataFile, names: Sequence[str]) -> pa.Table:
-            seen.append(file.path)
-            return read(kept, log, file, names)
-
-        monkeypatch.setattr(small.KeptColumns, "read", watched)
-        sell(60)
-        project.catch_up()
-        assert len(set(seen)) == 2
-        assert project.rows("v").to_pylist() == [{"shop": "s0", "n": 41}, {"shop": "s1", "n": 41}]
-        assert project.verify("v").identical
+        lost = list(tmp_path.rglob("totals-*.arrow"))
+        assert lost
+        for file in lost:
+            file.unlink()
+    assert project.rows("v").to_pylist() == [{"shop": "s0", "n": 2}, {"shop": "s1", "n": 2}]
+    assert project.verify("v").identical

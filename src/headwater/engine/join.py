@@ -53,9 +53,8 @@ def joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> Da
     """
     one = _with_keys(left.frame, [pair[0].sql for pair in stage.equal]).alias("l")
     other = _with_keys(right.frame, [pair[1].sql for pair in stage.equal]).alias("r")
-    if settled and (stage.equal or stage.bound is None):
-        # behind a broadcast of no rows Spark leaves the other side unread, and the ledger without its rows
-        other = other.hint("merge")
+    if settled:
+        one, other = _read_once(stage, one, other)
     pairs = one.join(other, F.expr(" AND ".join(_conditions(stage))), _KINDS[stage.kind])
     sides = {"left": "l", "right": "r"}
     shown = [
@@ -63,6 +62,24 @@ def joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> Da
         for (side, name), found in zip(stage.renames, stage.columns, strict=True)
     ]
     return pairs.select(*shown, *_carried(stage, left.windowed, settled), *_behind(stage, left.frame))
+
+
+def _read_once(stage: Join, one: DataFrame, other: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Both sides, so that Spark reads each of them once, as the ledger counts them.
+
+    Without an equality every row of one side meets every row of the other: large sides would be a product, which reads
+    one of them for each part of the other, unless one is broadcast. It is the one that the join doesn't show all of.
+    """
+    if stage.equal or stage.bound is None:
+        return one, merged(other)
+    return (F.broadcast(one), other) if stage.kind == "right" else (one, F.broadcast(other))
+
+
+def merged(frame: DataFrame) -> DataFrame:
+    """A side of a join by equality that is not broadcast: behind a broadcast of no rows Spark leaves the other side
+    unread, and the ledger without its rows.
+    """
+    return frame.hint("merge")
 
 
 def lag_of(bound: TimeBound | None) -> timedelta:

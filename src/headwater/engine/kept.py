@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.engine.batch import as_arrow
 from headwater.engine.join import MARK
 from headwater.engine.panes import compacted
+from headwater.engine.scan import given
 from headwater.plan import PlannedView
 from headwater.plan.panes import pane_aggregate
 from headwater.plan.stages import Aggregate
@@ -94,11 +95,6 @@ class KeptPanes:
     @property
     def _rows(self) -> KeptRows:
         return KeptRows("panes", self.folder)
-
-
-def given(spark: SparkSession, panes: pa.Table) -> DataFrame:
-    """Panes as a DataFrame."""
-    return spark.createDataFrame(panes.combine_chunks())  # behind an empty chunk Spark loses rows
 
 
 def collected(panes: DataFrame) -> pa.Table:

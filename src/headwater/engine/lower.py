@@ -24,7 +24,7 @@ from headwater.engine.aggregate import stable
 from headwater.engine.apply import applied
 from headwater.engine.expand import expanded
 from headwater.engine.inputs import Input
-from headwater.engine.join import FINAL, MARK, Side, joined
+from headwater.engine.join import FINAL, MARK, Side, joined, merged
 from headwater.engine.ledger import Fate, Rows, Tally
 from headwater.engine.once import winners
 from headwater.engine.over import ahead, behind_of, ranked, values_of
@@ -198,7 +198,8 @@ class Lowering:
         self._set_aside(stage, late.withColumn(END, later(F.col(TIME), within - self.grace)))
         rows = self._count(rows.then(rows.frame.where(decidable)), "late")
         taken = winners(self.scan(stage), within) if self.taken is None else self.taken(stage)
-        return self._count(rows.then(rows.frame.join(taken, [COMMIT, ROW], "left_semi").drop(ID)), "duplicates")
+        once = rows.frame.join(merged(taken), [COMMIT, ROW], "left_semi").drop(ID)
+        return self._count(rows.then(once), "duplicates")
 
     def _filter(self, stage: Filter) -> Rows:
         """Drop rows; behind an aggregate they are not dropped but marked, so that the store can delete them.

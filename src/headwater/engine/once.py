@@ -21,6 +21,7 @@ import pyarrow.feather as feather
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.engine.scan import given
 from headwater.engine.stamp import COMMIT, ID, ROW, STAMP, TIME, in_time
 from headwater.log import folder_of
 
@@ -43,6 +44,14 @@ def winners(rows: DataFrame, within: timedelta) -> DataFrame:
     return each.select(ID, *(column.alias(name) for name, column in places.items()))
 
 
+def given_winners(spark: SparkSession, found: pa.Table) -> DataFrame:
+    """Winners as a DataFrame. Spark isn't told that there are none: it would leave the rows that they are looked for
+    among unread, and uncounted.
+    """
+    frame = given(spark, found)
+    return frame if found.num_rows else spark.createDataFrame(spark.sparkContext.emptyRDD(), frame.schema)
+
+
 @dataclass(frozen=True)
 class KeptWinners:
     """The winners of one topic, in a folder of a view's own."""
@@ -63,7 +72,7 @@ class KeptWinners:
         """The winners among those before and the rows that came after them."""
         rows = new.select(ID, TIME, COMMIT, ROW, STAMP)
         if before is not None and before.num_rows:
-            known = spark.createDataFrame(before.combine_chunks()).withColumn(STAMP, F.lit(_ALWAYS))
+            known = given(spark, before).withColumn(STAMP, F.lit(_ALWAYS))
             rows = rows.unionByName(known)
         return winners(rows, self.within).toArrow().combine_chunks()
 

@@ -103,6 +103,11 @@ def slice_scan(
     return kept.withColumn(NEW, new)
 
 
+def given(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """Rows that are in memory, as a DataFrame."""
+    return spark.createDataFrame(rows.combine_chunks())  # behind an empty chunk Spark loses rows
+
+
 def given_scan(
     spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, rows: pa.Table, after: int, *, moved: bool = False
 ) -> DataFrame:

@@ -38,6 +38,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # sources are told apart by name, never by their order in a query
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
+    # or Spark computes given rows while it plans, and leaves what they are joined with unread, and uncounted
+    "spark.sql.execution.arrow.localRelationThreshold": "0",
     # a list of thousands of files is not worth a job of its own
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
 }

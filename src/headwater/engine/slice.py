@@ -21,12 +21,12 @@ from pyspark.sql import functions as F
 from headwater.engine.batch import as_arrow
 from headwater.engine.early import as_of, shown_at
 from headwater.engine.join import FINAL
-from headwater.engine.kept import KeptPanes, KeptRows, collected, given, keeps_panes
+from headwater.engine.kept import KeptPanes, KeptRows, collected, keeps_panes
 from headwater.engine.ledger import LOGGED, Tally, observed
 from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.once import KeptWinners
+from headwater.engine.once import KeptWinners, given_winners
 from headwater.engine.panes import Needed
-from headwater.engine.scan import batch_scan, given_scan, slice_scan
+from headwater.engine.scan import batch_scan, given, given_scan, slice_scan
 from headwater.engine.small import Reach
 from headwater.engine.stamp import NEW, TIME
 from headwater.engine.totals import added, keeps_totals, span_of_gone
@@ -251,7 +251,7 @@ class Slice:
             found = kept.found(self.spark, before, rows)
             reach = max(reach_of(self.planned), stage.within)
             kept.write(last, found, _before(self.settled_at, reach, self.planned.view.every), but=after)
-        return given(self.spark, found)
+        return given_winners(self.spark, found)
 
     def _needed(self, after: datetime | None, until: datetime | None, panes: DataFrame | None) -> Needed | None:
         """Which groups a step shows, of the last stage that has groups: it may look at others of those below.

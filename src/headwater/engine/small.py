@@ -35,8 +35,6 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # or Spark computes given rows while it plans, and leaves what they are joined with unread, and uncounted
-    "spark.sql.execution.arrow.localRelationThreshold": "0",
 }
 
 
