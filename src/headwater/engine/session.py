@@ -18,6 +18,7 @@ from typing import Any
 
 from headwater.engine.java import find_home
 from headwater.engine.local_files import without_processes
+from headwater.engine.memory import heap_of, machine_memory
 from headwater.errors import SparkUnavailable
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -91,7 +92,8 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
         os.environ["JAVA_HOME"] = str(find_home(home / "java"))
     os.environ["PYSPARK_PYTHON"] = sys.executable  # or workers start the system's Python, without our packages
     builder = SparkSession.builder.appName(f"headwater:{name}").master(settings.get("spark.master", "local[*]"))
-    for key, value in {**SETTINGS, **settings, **REQUIRED}.items():
+    heap = {"spark.driver.memory": heap_of(machine_memory())}
+    for key, value in {**heap, **SETTINGS, **settings, **REQUIRED}.items():
         builder = builder.config(key, value)
     try:
         with _noise_to(home / LOG_FILE), _interrupts_kept():

@@ -33,19 +33,52 @@ from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.join import FINAL
 from headwater.engine.live import Changes, Effort
+from headwater.engine.memory import gigabytes_of
 from headwater.engine.slice import OPEN, Settled, Slice, keeps_new
 from headwater.engine.small import SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.totals import keeps_totals
-from headwater.engine.view import output_schema, pace_of
+from headwater.engine.view import output_schema, pace_of, reach_of
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
 
+_FAR = 4
+"""How many times more rows than usual a slice may have that goes less far than it looks back, if Spark has as many
+gigabytes.
+"""
 _REST = timedelta(milliseconds=100)
 """How long a view that follows waits at a time before it looks whether it shall end."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the slices of a view end. One that would go less far in time than it looks back goes `far`: what a slice
+    looks back on is computed again, so that many short ones cost far more than a few long ones.
+    """
+
+    planned: PlannedView
+    near: Mapping[str, LogStream]
+    far: Mapping[str, LogStream]
+
+    def behind(self, commits: Mapping[str, int]) -> Mapping[str, int]:
+        """The last commits of the slice behind some commits; these themselves at the heads."""
+        ends = _ends(self.near, commits)
+        return _ends(self.far, commits) if ends != dict(commits) and self._looks_back_of(commits, ends) else ends
+
+    def _looks_back_of(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> bool:
+        """Whether a slice looks back further than it goes, and computes again what it looks back on."""
+        if keeps_new(self.planned) or self.planned.execution.kind != "settle":
+            return False
+        pace, logs = pace_of(self.planned), {name: stream.log for name, stream in self.near.items()}
+        begin = {name: max(commit, min(1, ends[name])) for name, commit in commits.items()}
+        return pace.reached(logs, ends) - pace.reached(logs, begin) < reach_of(self.planned)
+
+
+def _ends(streams: Mapping[str, LogStream], commits: Mapping[str, int]) -> dict[str, int]:
+    return {name: stream.latest({"commit": commits[name], "tick": 1})["commit"] for name, stream in streams.items()}
 
 
 @dataclass(frozen=True)
@@ -81,37 +114,41 @@ class SettleView:
     def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
         """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow; tell how far."""
         check_options(options)
-        streams = {name: LogStream(log, self._columns(name), Limits.of(options)) for name, log in self.logs.items()}
-        for stream in streams.values():
-            stream.stop_at_head()
+        limits = Limits.of(options)
+        times = 1 if "max_rows" in options else max(1, min(_FAR, gigabytes_of(spark)))
+        far = replace(limits, max_rows=times * limits.max_rows)
         try:
-            return self._settle(spark, streams, begin)
+            return self._settle(spark, Ends(self.planned, self._streams(limits), self._streams(far)), begin)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
 
-    def _settle(self, spark: SparkSession, streams: Mapping[str, LogStream], begin: Settled | None) -> Settled | None:
+    def _streams(self, limits: Limits) -> Mapping[str, LogStream]:
+        streams = {name: LogStream(log, self._columns(name), limits) for name, log in self.logs.items()}
+        for stream in streams.values():
+            stream.stop_at_head()
+        return streams
+
+    def _settle(self, spark: SparkSession, ends: Ends, begin: Settled | None) -> Settled | None:
         """Step by step. While a step is delivered the next one is computed, where it asks for nothing of the former."""
         at, open_part, computed = begin, None, None
         with ThreadPoolExecutor(1) as aside:
-            found = None if self.halted() else self._next(spark, streams, at)
+            found = None if self.halted() else self._next(spark, ends, at)
             while found is not None and not self.halted():
                 if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
                     open_part = self._open_part(spark, at)
                 began_at = datetime.now(UTC)
                 rows, ledger = found.computed() if computed is None else computed.result()
                 reached = Settled(found.number, found.upto, found.reached)
-                following = self._next(spark, streams, reached)
+                following = self._next(spark, ends, reached)
                 computed = aside.submit(following.computed) if following and self._is_apart(following) else None
                 open_part = self._step(found, rows, ledger, open_part, began_at)
                 at, found = reached, following
         return at
 
-    def _next(self, spark: SparkSession, streams: Mapping[str, LogStream], at: Settled | None) -> Slice | None:
+    def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; None at the heads."""
-        commits = at.commits if at else dict.fromkeys(self.logs, 0)
-        upto = {name: stream.latest({"commit": commits[name], "tick": 1}) for name, stream in streams.items()}
-        ends = {name: offset["commit"] for name, offset in upto.items()}
-        return None if at is not None and ends == dict(at.commits) else self._slice(spark, at, ends)
+        upto = ends.behind(at.commits if at else dict.fromkeys(self.logs, 0))
+        return None if at is not None and upto == dict(at.commits) else self._slice(spark, at, upto)
 
     def _is_apart(self, following: Slice) -> bool:
         """Whether a slice is computed from the log alone, and takes long enough to be begun early."""
