@@ -47,7 +47,7 @@ def test_a_slice_that_looks_back_for_longer_than_it_goes_has_more_rows(
     near, far = ({"sales": LogStream(log, ["shop"], Limits(max_rows=rows))} for rows in (5, 20))
     for stream in (*near.values(), *far.values()):
         stream.stop_at_head()
-    slices, at = Ends(project.plan().view(view), near, far), 0
+    slices, at = Ends(project.plan().view(view), near, lambda: far), 0
     found = []
     for _ in ends:
         at = slices.behind({"sales": at})["sales"]

@@ -18,6 +18,7 @@ from typing import Any
 
 from headwater.engine.java import find_home
 from headwater.engine.local_files import without_processes
+from headwater.engine.lookups import remember
 from headwater.engine.memory import heap_of, machine_memory
 from headwater.errors import SparkUnavailable
 
@@ -106,6 +107,7 @@ def open_session(name: str, settings: Mapping[str, str], home: Path) -> Any:
         ) from cause
     session.sparkContext.setLogLevel("OFF")
     without_processes(session)
+    remember(session.sparkContext._jvm)
     for chatty in (
         "SQLQueryContextLogger",
         "DataFrameQueryContextLogger",

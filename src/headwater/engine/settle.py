@@ -61,12 +61,18 @@ class Ends:
 
     planned: PlannedView
     near: Mapping[str, LogStream]
-    far: Mapping[str, LogStream]
+    far: Callable[[], Mapping[str, LogStream]]
 
     def behind(self, commits: Mapping[str, int]) -> Mapping[str, int]:
         """The last commits of the slice behind some commits; these themselves at the heads."""
         ends = _ends(self.near, commits)
-        return _ends(self.far, commits) if ends != dict(commits) and self._looks_back_of(commits, ends) else ends
+        if all(stream.ends_at(ends[name]) for name, stream in self.near.items()):
+            return ends
+        return _ends(self._further, commits) if self._looks_back_of(commits, ends) else ends
+
+    @cached_property
+    def _further(self) -> Mapping[str, LogStream]:
+        return self.far()
 
     def _looks_back_of(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> bool:
         """Whether a slice looks back further than it goes, and computes again what it looks back on."""
@@ -114,11 +120,14 @@ class SettleView:
     def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
         """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow; tell how far."""
         check_options(options)
-        limits = Limits.of(options)
-        times = 1 if "max_rows" in options else max(1, min(_FAR, gigabytes_of(spark)))
-        far = replace(limits, max_rows=times * limits.max_rows)
+        limits, is_limited = Limits.of(options), "max_rows" in options
+
+        def far() -> Mapping[str, LogStream]:
+            times = 1 if is_limited else max(1, min(_FAR, gigabytes_of(spark)))
+            return self._streams(replace(limits, max_rows=times * limits.max_rows))
+
         try:
-            return self._settle(spark, Ends(self.planned, self._streams(limits), self._streams(far)), begin)
+            return self._settle(spark, Ends(self.planned, self._streams(limits), far), begin)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
 

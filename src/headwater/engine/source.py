@@ -121,6 +121,10 @@ class LogStream:
         """Go no further than the head is now."""
         self._target = self._head()
 
+    def ends_at(self, commit: int) -> bool:
+        """Whether there is nothing behind a commit, for a stream that goes no further than a head was."""
+        return self._target is not None and commit >= self._target
+
     def latest(self, start: Offset) -> Offset:
         """Where the batch that begins behind an offset ends; the same offset if there is nothing to deliver."""
         self._began = self._began or start
