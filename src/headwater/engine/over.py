@@ -19,8 +19,8 @@ from sqlglot import exp
 
 from headwater.engine.aggregate import stable
 from headwater.engine.frame import cut
+from headwater.engine.running import adds_up_exactly, between_totals, over, when
 from headwater.engine.stamp import BEHIND, POSITION, spell_interval
-from headwater.plan.calls import is_aggregate
 from headwater.plan.endless import RANKS, STEPS
 from headwater.plan.stages import Call, Deduplicate, Expression, Over, OverCall, Stage, TopN
 from headwater.plan.state import ends, order_time
@@ -111,8 +111,8 @@ class _Spelling:
             _order_by_position(tree)
         elif call.frame is not None and not ends(call.partition, self.below):
             self._bound(tree, call)
-        over = _over("count(1)", tree)
-        return self._near(over[over.index("OVER") :], call)
+        looking = over("count(1)", tree)
+        return self._near(looking[looking.index("OVER") :], call)
 
     def _near(self, over: str, call: OverCall) -> str:
         """What is behind the rows of a window; in an endless partition those within the horizon."""
@@ -129,9 +129,21 @@ class _Spelling:
             return spell(tree)
         place = POSITION if call.function in ("min_by", "max_by") else self._place(call)
         if call.function == "nth_value":
-            return _over(_nth_value(tree.this, place), tree)
+            return over(_nth_value(tree.this, place), tree)
         inner = Call(call.name, call.function, Expression(spell(tree.this), call.expression.type), call.stability)
-        return _over(stable(inner, place), tree)
+        start = None if by_rows else self._start(call)
+        if start is not None and adds_up_exactly(inner):
+            return between_totals(inner, tree, start)
+        return over(stable(inner, place), tree)
+
+    def _start(self, call: OverCall) -> timedelta | None:
+        """How long before a row its frame begins, if that is measured in time, and rows come in the order of time."""
+        if call.frame is None or not call.order or call.order[0].descending:
+            return None
+        if call.frame.start is None and not ends(call.partition, self.below):
+            return self.horizon
+        start = call.frame.start
+        return -start if isinstance(start, timedelta) and start < timedelta() else None
 
     def _seen(self, tree: exp.Window, call: OverCall) -> str:
         """A rank or a step to another row in an endless partition."""
@@ -192,7 +204,7 @@ def _stepping(tree: exp.Window) -> exp.Window:
     step = tree.this.this if isinstance(tree.this, exp.IgnoreNulls | exp.RespectNulls) else tree.this
     known = exp.Not(this=exp.Is(this=step.this.copy(), expression=exp.Null()))
     place = exp.column(BEHIND)
-    step.set("this", _when(known, place) if isinstance(tree.this, exp.IgnoreNulls) else place)
+    step.set("this", when(known, place) if isinstance(tree.this, exp.IgnoreNulls) else place)
     step.set("default", None)
     return tree
 
@@ -205,46 +217,13 @@ def _nth_value(tree: exp.Expr, place: str) -> str:
     return f"try_element_at(array_sort(collect_list(struct({place} AS p, {value} AS v)){known}), {number}).v"
 
 
-def _over(text: str, window: exp.Window) -> str:
-    """An expression of aggregates with the same OVER behind each of them."""
-    root = exp.Paren(this=parse_expression(text))
-    parts = {name: window.args.get(name) for name in ("partition_by", "order", "spec")}
-    for found in [node for node in root.walk(prune=is_aggregate) if is_aggregate(node)]:
-        copies = {name: _copied(part) for name, part in parts.items()}
-        found.replace(exp.Window(this=_unfiltered(found.copy()), over="OVER", **copies))
-    return spell(root.this)
-
-
-def _copied(part: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
-    return [found.copy() for found in part] if isinstance(part, list) else part.copy() if part else None
-
-
-def _unfiltered(node: exp.Expr) -> exp.Expr:
-    """Spark takes no FILTER with OVER: what the condition keeps out is NULL instead, which aggregates leave out."""
-    if not isinstance(node, exp.Filter):
-        return node
-    call: exp.Expr = node.this
-    condition = node.expression.this
-    name = "expression" if isinstance(call, exp.ArgMax | exp.ArgMin) else "this"
-    if isinstance(call, exp.Anonymous):
-        call.expressions[0].replace(_when(condition, call.expressions[0]))
-    else:
-        argument = exp.Literal.number(1) if isinstance(call.args[name], exp.Star) else call.args[name]
-        call.set(name, _when(condition, argument))
-    return call
-
-
-def _when(condition: exp.Expr, value: exp.Expr) -> exp.Case:
-    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
-
-
 def _within(tree: exp.Window, time: str, horizon: timedelta) -> str:
     """A step to another row that counts only as far as the horizon."""
     instant = tree.copy()
     step = instant.this.this if isinstance(instant.this, exp.IgnoreNulls | exp.RespectNulls) else instant.this
     here = exp.column(time, quoted=True)
     known = exp.Not(this=exp.Is(this=step.this.copy(), expression=exp.Null()))
-    step.set("this", _when(known, here) if isinstance(instant.this, exp.IgnoreNulls) else here.copy())
+    step.set("this", when(known, here) if isinstance(instant.this, exp.IgnoreNulls) else here.copy())
     default = step.args.get("default")
     step.set("default", None)
     distance = f"abs(unix_micros({spell(instant)}) - unix_micros({spell(here)}))"

@@ -24,8 +24,7 @@ from headwater.model import Emit, spell_type
 from headwater.plan import PlannedView
 from headwater.plan.additive import adds_up
 from headwater.plan.execution import is_stateless
-from headwater.plan.functions import Stability
-from headwater.plan.panes import Merge, merge_of
+from headwater.plan.panes import is_exact_average
 from headwater.plan.stages import Aggregate, Assign, Call
 from headwater.plan.state import is_endless
 
@@ -52,14 +51,8 @@ def keeps_totals(planned: PlannedView) -> Aggregate | None:
 def _adds_up(stage: Aggregate) -> bool:
     """Whether groups without an end are made of plain rows, and everything in them adds up."""
     plain = is_stateless(stage.input) and not any(isinstance(below, Assign) for below in stage.input.walk())
-    exact = all(adds_up(call) or _is_exact_average(call) for call in stage.aggregates)
+    exact = all(adds_up(call) or is_exact_average(call) for call in stage.aggregates)
     return plain and exact and is_endless(stage) and bool(stage.keys)
-
-
-def _is_exact_average(call: Call) -> bool:
-    """Whether a call is the quotient of a sum and a count that are exact: of whole numbers, or of short DECIMAL."""
-    whole = call.stability is Stability.REWRITTEN or pa.types.is_decimal(call.expression.type)
-    return merge_of(call) is Merge.AVERAGE and whole
 
 
 def span_of_gone(planned: PlannedView, before: datetime, now: datetime) -> tuple[datetime, datetime]:

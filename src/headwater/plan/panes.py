@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
+from headwater.plan.functions import Stability
 from headwater.plan.stages import STATELESS, Aggregate, Assign, Call, Expression, Filter, Project, Stage
 
 MANY = 5
@@ -77,6 +78,12 @@ def merge_of(call: Call) -> Merge | None:
     if merge is Merge.AVERAGE and not pa.types.is_float64(kind):
         return merge if pa.types.is_decimal(kind) and kind.precision <= EXACT_DIGITS else None
     return merge
+
+
+def is_exact_average(call: Call) -> bool:
+    """Whether a call is the quotient of a sum and a count that are exact: of whole numbers, or of short DECIMAL."""
+    whole = call.stability is Stability.REWRITTEN or pa.types.is_decimal(call.expression.type)
+    return merge_of(call) is Merge.AVERAGE and whole
 
 
 def by_panes(stage: Aggregate) -> Aggregate | None:
