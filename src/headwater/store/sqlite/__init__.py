@@ -31,8 +31,10 @@ from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.bookkeeping import BOOKS
 from headwater.store.sqlite.database import Database
+from headwater.store.sqlite.formats import bring_forward
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import check_name, images_of
+from headwater.store.sqlite.record import Copies
 from headwater.store.sqlite.rows import Columns, deletes_of, grouped, upserts_of
 from headwater.store.tables import TableStore
 
@@ -67,7 +69,7 @@ class SqliteStore(TableStore[Layout]):
             if found is None:
                 self._create(connection, layout, fingerprint)
             else:
-                self._check(connection, target, fingerprint, *found)
+                self._check(connection, layout, fingerprint, *found)
             for columns in target.serving.indexes:
                 connection.execute(layout.index(*columns))
             return self._books.take_epoch(connection, target.view, target.version, self._now())
@@ -87,14 +89,15 @@ class SqliteStore(TableStore[Layout]):
             raise name_taken(self.place, taken[0], name)
 
     def _check(
-        self, connection: sqlite3.Connection, target: Target, fingerprint: str, before: str, statements: str
+        self, connection: sqlite3.Connection, layout: Layout, fingerprint: str, before: str, statements: str
     ) -> None:
         """Refuse a version that was made by another plan, or that someone else has altered since."""
+        target = layout.target
         same = self._books.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
             raise other_plan(self.place, target, fingerprint, before, same)
         present = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
-        if not present.issuperset(json.loads(statements)):
+        if not present.issuperset(json.loads(statements)) or not bring_forward(connection, layout):
             raise altered(self.place, target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
@@ -129,7 +132,8 @@ class SqliteStore(TableStore[Layout]):
             whole = len(upserts[0]) // layout.group * layout.group
             connection.executemany(layout.write_group, grouped(upserts, layout.group))
             connection.executemany(layout.write, zip(*(column[whole:] for column in upserts), strict=True))
-            connection.execute(layout.log_inserts, (last,))
+            if isinstance(layout.record, Copies):
+                connection.execute(layout.record.copy_new, (last,))
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and layout.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.model import Emit
 from headwater.store.fit import fitted, whole
 from headwater.store.protocol import Batch, Target
 from headwater.store.refusals import only_added
@@ -27,7 +26,7 @@ def upserts_of(layout: Layout, batch: Batch) -> Columns:
     order = [(name, "ascending") for name in target.key if _sortable(table.schema.field(name).type)]
     table = table.sort_by(order) if order and table.num_rows > 1 else table
     columns = _encoded(table)
-    if not target.key or target.emit is Emit.FINAL or not _may_repeat(table, target.key):
+    if target.only_adds or not _may_repeat(table, target.key):
         return columns
     last = {key: place for place, key in enumerate(_keys(target, columns))}
     return columns if len(last) == table.num_rows else [[column[at] for at in last.values()] for column in columns]
@@ -62,7 +61,7 @@ def deletes_of(layout: Layout, batch: Batch, upserts: Columns) -> list[tuple[Any
     target = layout.target
     if not batch.deletes.num_rows:
         return []
-    if not target.key or target.emit is Emit.FINAL:
+    if target.only_adds:
         raise only_added(target, batch)
     written = set(_keys(target, upserts))
     keys = zip(*_encoded(fitted(target, batch.deletes, target.key_columns)), strict=True)
