@@ -81,10 +81,7 @@ class Layout:
 
     @cached_property
     def group(self) -> int:
-        """How many rows are best written by one statement.
-
-        SQLite can undo a statement on its own, and keeps every page that it touches for that: the fewer, the faster.
-        """
+        """How many rows are best written by one statement."""
         return max(1, min(50, 1000 // len(self.names.columns)))
 
     @cached_property
@@ -98,8 +95,12 @@ class Layout:
         return self._written(self.group)
 
     def _written(self, rows: int) -> str:
+        """A row that can't be written ends the transaction, as it would anyway.
+
+        To be able to undo the statement alone, SQLite would copy every page that the statement touches.
+        """
         values = comma([f"({comma('?' for _ in self.names.columns)})"] * rows)
-        statement = f"INSERT INTO {self.names.table} ({comma(self.names.columns)}) VALUES {values}"
+        statement = f"INSERT OR ROLLBACK INTO {self.names.table} ({comma(self.names.columns)}) VALUES {values}"
         if self.target.only_adds:
             return statement
         rest = comma(f"{name} = excluded.{name}" for name in self.names.values)
