@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from headwater.errors import BatchRefused
 from headwater.model import Column, Emit, Serving
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
@@ -89,6 +90,20 @@ def test_rows_that_are_only_added_are_kept_once_and_are_their_own_changes(store:
     assert [found.to_pylist() for found in store.changes("spend", 1)] == before
     shown = ask(store, "SELECT op, before, after FROM spend__v1__changes WHERE batch = 2")
     assert set(shown) == {("insert", None, f'{{"card":"{card}","minute":2,"spent":1.0}}') for card in "ab"}
+
+
+def test_a_batch_of_many_rows_is_written_in_parts_and_whole(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.store.sqlite.rows.PART", 70)
+    epoch = store.open(FINAL, "plan")
+    many = [(f"card-{number:03}", 1, number) for number in range(200)]
+    store.apply(FINAL, epoch, batch(0, many))
+    with pytest.raises(BatchRefused, match="A settled row comes a second time"):
+        store.apply(FINAL, epoch, batch(1, [*((card, 2, spent) for card, _, spent in many), ("card-199", 1, 5)]))
+    assert store.read("spend", 1)["card"].to_pylist() == [card for card, _, _ in many]
+    (changed,) = store.changes("spend", 1)
+    assert [row["after"]["card"] for row in changed.to_pylist()] == [card for card, _, _ in many]
 
 
 @pytest.mark.parametrize("statement", ["UPDATE spend__v1 SET spent = 2", "DELETE FROM spend__v1"])

@@ -35,7 +35,7 @@ from headwater.store.sqlite.formats import bring_forward
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import check_name, images_of
 from headwater.store.sqlite.record import Copies
-from headwater.store.sqlite.rows import Columns, deletes_of, grouped, upserts_of
+from headwater.store.sqlite.rows import Written, grouped, written_of
 from headwater.store.tables import TableStore
 
 BUSY_TIMEOUT = timedelta(seconds=10)
@@ -103,35 +103,28 @@ class SqliteStore(TableStore[Layout]):
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
         layout = self._layout(target)
-        upserts = upserts_of(layout, batch)
-        deletes = deletes_of(layout, batch, upserts)
+        written = written_of(layout, batch)
         with self._database.writing() as connection:
             self._books.check_epoch(connection, target, epoch)
             if self._books.was_applied(connection, target, batch):
                 return False
             before = changelog.last_change(connection, layout)
-            self._write(connection, layout, batch, upserts, deletes)
+            self._write(connection, layout, batch, written)
             changes = (before, changelog.last_change(connection, layout))
             self._books.record_batch(connection, target, batch.position, self._now(), changes)
             self._books.add_to_ledger(connection, target, batch.ledger)
             changelog.trim(connection, layout, self._now() - self._retention)
         return True
 
-    def _write(
-        self,
-        connection: sqlite3.Connection,
-        layout: Layout,
-        batch: Batch,
-        upserts: Columns,
-        deletes: list[tuple[object, ...]],
-    ) -> None:
+    def _write(self, connection: sqlite3.Connection, layout: Layout, batch: Batch, written: Written) -> None:
         try:
-            if deletes:
-                connection.executemany(layout.delete, deletes)
+            if written.deletes:
+                connection.executemany(layout.delete, written.deletes)
             (last,) = connection.execute(layout.last_row).fetchone()
-            whole = len(upserts[0]) // layout.group * layout.group
-            connection.executemany(layout.write_group, grouped(upserts, layout.group))
-            connection.executemany(layout.write, zip(*(column[whole:] for column in upserts), strict=True))
+            for part in written.parts:
+                whole = len(part[0]) // layout.group * layout.group
+                connection.executemany(layout.write_group, grouped(part, layout.group))
+                connection.executemany(layout.write, zip(*(column[whole:] for column in part), strict=True))
             if isinstance(layout.record, Copies):
                 connection.execute(layout.record.copy_new, (last,))
         except sqlite3.IntegrityError as cause:
