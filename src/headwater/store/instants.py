@@ -108,7 +108,7 @@ def decode(values: list[Any], kind: pa.DataType) -> pa.Array:
         texts = pa.array(values, pa.string())
         if pa.types.is_time64(kind):
             return pc.binary_join_element_wise(pa.scalar(MIDNIGHT), texts, "").cast(LOCAL).cast(pa.int64()).cast(kind)
-        if pc.any(pc.match_substring_regex(texts, r"^[+-]")).as_py():
+        if pc.any(pc.or_(pc.starts_with(texts, "+"), pc.starts_with(texts, "-"))).as_py():
             return _decode_distant(values, kind)
         return texts.cast(kind) if pa.types.is_date32(kind) else texts.cast(LOCAL).cast(pa.int64()).cast(kind)
     except (pa.ArrowException, TypeError, ValueError) as cause:

@@ -92,10 +92,11 @@ def test_rows_that_are_only_added_are_kept_once_and_are_their_own_changes(store:
     assert set(shown) == {("insert", None, f'{{"card":"{card}","minute":2,"spent":1.0}}') for card in "ab"}
 
 
-def test_a_batch_of_many_rows_is_written_in_parts_and_whole(
+def test_a_batch_of_many_rows_is_written_and_read_in_parts_and_whole(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headwater.store.sqlite.rows.PART", 70)
+    monkeypatch.setattr("headwater.store.sqlite.changelog.PART", 60)
     epoch = store.open(FINAL, "plan")
     many = [(f"card-{number:03}", 1, number) for number in range(200)]
     store.apply(FINAL, epoch, batch(0, many))

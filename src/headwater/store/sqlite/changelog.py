@@ -22,6 +22,9 @@ from headwater.store.sqlite.bookkeeping import read_instant, spell_instant
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.record import Copies
 
+PART = 100_000
+"""How many changes are in memory as values of Python at a time."""
+
 
 def last_change(connection: sqlite3.Connection, layout: Layout) -> int:
     """The number of the newest change; 0 before the first."""
@@ -67,12 +70,14 @@ def next_changes(connection: sqlite3.Connection, layout: Layout, since: int | No
         return None
     batch, commits, *instants, first, last = found
     instants.append(_watermark_before(connection, target, batch))
-    rows = connection.execute(layout.record.select, (first, last)).fetchall()
     at, watermark, before = (text and read_instant(text) for text in instants)
     position = Position(batch, tuple(json.loads(commits).items()), watermark)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    operations, *sides = _added(layout, columns) if target.only_adds else _changed(layout, *columns)
-    return batch, changes_table(target, operations, (sides[0], sides[1]), position, at, before)
+    rows = connection.execute(layout.record.select, (first, last))
+    tables = [
+        changes_table(target, *_decoded(layout, part), position, at, before)
+        for part in iter(lambda: rows.fetchmany(PART), [])
+    ]
+    return batch, pa.concat_tables(tables)
 
 
 def _watermark_before(connection: sqlite3.Connection, target: Target, batch: int) -> str | None:
@@ -92,18 +97,15 @@ def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> N
         raise no_longer_kept(target.view, since, trimmed)
 
 
-def _added(layout: Layout, columns: list[list[Any]]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """What was done, and the rows before and after it, where rows are only added."""
-    count = len(columns[0])
-    after = _images(layout, columns, None)
-    return pa.repeat(pa.scalar("insert"), count), pa.nulls(count, after.type), after
-
-
-def _changed(layout: Layout, operations: list[str], *columns: list[Any]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """What was done, and the rows before and after it, where rows are copied."""
-    done, width = pa.array(operations, pa.string()), len(layout.codecs)
-    before = _images(layout, columns[:width], pc.equal(done, "insert"))
-    return done, before, _images(layout, columns[width:], pc.equal(done, "delete"))
+def _decoded(layout: Layout, rows: list[Any]) -> tuple[pa.Array, tuple[pa.Array, pa.Array]]:
+    """What was done, and the rows before and after it."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if layout.target.only_adds:
+        after = _images(layout, columns, None)
+        return pa.repeat(pa.scalar("insert"), len(rows)), (pa.nulls(len(rows), after.type), after)
+    done, width = pa.array(columns[0], pa.string()), len(layout.codecs) + 1
+    before = _images(layout, columns[1:width], pc.equal(done, "insert"))
+    return done, (before, _images(layout, columns[width:], pc.equal(done, "delete")))
 
 
 def _images(layout: Layout, columns: Sequence[list[Any]], absent: pa.Array | None) -> pa.Array:
