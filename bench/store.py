@@ -1,7 +1,8 @@
 """Stores under load: batches of 100,000 upserts, beside a plain upsert of the same rows with the client's fastest way.
 
 Twice: with a key that starts with the window, so that a batch touches one part of the table, and with one that starts
-with the card, so that a batch of a new window touches all of it.
+with the card, so that a batch of a new window touches all of it. In SQLite also with rows that are settled: each is
+written once, and is its own change.
 
 The peer has what anyone would write first: a table with a primary key, the rows of the batch in the order in which they
 come, one transaction, synced. In SQLite that is `executemany`, in PostgreSQL psycopg's COPY into a temporary table and
@@ -58,6 +59,7 @@ TARGET = Target(
     emit=Emit.CHANGES,
 )
 BY_CARD = replace(TARGET, view="spend_by_card", key=("card_id", "window_start", "window_end"))
+SETTLED = replace(TARGET, view="settled_per_minute", emit=Emit.FINAL)
 NO_DELETES = TARGET.schema.empty_table().select(list(TARGET.key))
 
 
@@ -192,9 +194,11 @@ def main() -> None:
     batches = [batch_of(number) for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 10)]
     print("| store | key | upserts/s | plain upserts/s | ratio | rows/s read back |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as home:
-        for target in (TARGET, BY_CARD):
+        settled = [batch_of(2 * number) for number in range(len(batches))]
+        for target, given in ((TARGET, batches), (BY_CARD, batches), (SETTLED, settled)):
             store = SqliteStore(Path(home) / f"{target.view}.db")
-            measure("SQLite", store, plain_sqlite(Path(home) / f"plain-{target.view}.db", target.key), target, batches)
+            upsert = plain_sqlite(Path(home) / f"plain-{target.view}.db", target.key)
+            measure("SQLite, settled rows" if target is SETTLED else "SQLite", store, upsert, target, given)
         for target in (TARGET, BY_CARD):
             lake = DeltaStore("lake", lambda path: open_storage(f"{home}/lake/{path}"))
             upsert = plain_delta(Path(home) / f"plain-{target.view}", target.key)

@@ -90,6 +90,11 @@ class Bookkeeping:
         found = self._execute(connection, statement, (view, version)).fetchone()
         return None if found is None else (found[0], found[1])
 
+    def record_shape(self, connection: Any, target: Target, shape: str) -> None:
+        """Write down that a version's tables have another shape now."""
+        statement = f"UPDATE headwater_versions SET {self.shape} = ? WHERE {_HERE}"
+        self._execute(connection, statement, (shape, target.view, target.version))
+
     def forget_version(self, connection: Any, view: str, version: int) -> None:
         """Remove what is known of a version, but not its epoch: who held it stays fenced."""
         for table in ("headwater_versions", "headwater_batches", "headwater_ledger"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import numpy as np
 import pyarrow as pa
 
-from headwater.model import INSTANT
 from headwater.store.protocol import Position, Target, changes_schema
 
 
@@ -19,10 +19,10 @@ def changes_table(
     watermark_before: datetime | None,
 ) -> pa.Table:
     """Changes of the batch that came to a position at an instant; `sides` are the rows before and after, as structs."""
-    schema, count = changes_schema(target), len(operations)
+    schema = changes_schema(target)
+    values = (position.batch, list(position.commits), at, position.watermark, watermark_before)
+    everywhere = pa.array(np.zeros(len(operations), np.int64))
     told = [
-        pa.array([position.batch] * count, pa.int64()),
-        pa.array([list(position.commits)] * count, schema.field("commit").type),
-        *(pa.array([instant] * count, INSTANT) for instant in (at, position.watermark, watermark_before)),
+        pa.array([value], field.type).take(everywhere) for value, field in zip(values, list(schema)[3:], strict=True)
     ]
     return pa.Table.from_arrays([operations, *sides, *told], schema=schema)

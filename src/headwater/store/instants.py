@@ -22,53 +22,68 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31 in days since 1970."""
 DAY = 86_400_000_000
 SECOND, MILLISECOND = 1_000_000, 1_000
+UNITS = ("s", "ms", "us")
+"""Without digits of the second, with three, with six."""
 LOCAL = pa.timestamp("us")
 MIDNIGHT = "1970-01-01 "
 """A time of day is spelled as a timestamp of that day without its date."""
+SAMPLE = 1_000
+"""How many values are looked at to tell whether most are different."""
 
 
 def encode(array: pa.Array) -> list[Any]:
-    """The values as text. Those of a window come many times: each is spelled once."""
+    """The values as text. Where they come many times, as those of a window do, each is spelled once."""
+    if _seldom_repeats(array):
+        return _texts(array)
     distinct = array.dictionary_encode()
     texts = [*_texts(distinct.dictionary), None]
     places = distinct.indices.fill_null(len(texts) - 1).to_numpy().tolist()
     return list(map(texts.__getitem__, places))
 
 
+def _seldom_repeats(array: pa.Array) -> bool:
+    """Whether most values are different, by a sample of many."""
+    sample = array.take(pa.array(np.arange(0, len(array), max(len(array) // SAMPLE, 1))))
+    return len(array) > SAMPLE and pc.count_distinct(sample).as_py() > len(sample) // 2
+
+
 def _texts(array: pa.Array) -> list[Any]:
     if pa.types.is_date32(array.type):
         days = array.cast(pa.int32()).cast(pa.int64())
-        return _spelled(array, days, FIRST_DAY, LAST_DAY, lambda: array.cast(pa.string()))
+        return _spelled(array, days, FIRST_DAY, LAST_DAY, lambda: array.cast(pa.string()).to_pylist())
     if pa.types.is_time64(array.type):
         texts = _timestamps(array.cast(pa.int64()).cast(LOCAL))
-        return pc.utf8_slice_codeunits(texts, len(MIDNIGHT)).to_pylist()  # type: ignore[no-any-return]
+        return [text and text.removeprefix(MIDNIGHT) for text in texts]
     local = array.cast(pa.int64()).cast(LOCAL)
     return _spelled(
         local, array.cast(pa.int64()), FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1, lambda: _timestamps(local)
     )
 
 
-def _spelled(array: pa.Array, numbers: pa.Array, least: int, most: int, spell: Callable[[], pa.Array]) -> list[Any]:
+def _spelled(array: pa.Array, numbers: pa.Array, least: int, most: int, spell: Callable[[], list[Any]]) -> list[Any]:
     bounds = pc.min_max(numbers).as_py()
     if bounds["min"] is None or (bounds["min"] >= least and bounds["max"] <= most):
-        return spell().to_pylist()  # type: ignore[no-any-return]
+        return spell()
     unit = _unit(array.type)
     return [None if value is None else _distant(np.datetime64(value, unit)) for value in numbers.to_pylist()]
 
 
-def _timestamps(local: pa.Array) -> pa.Array:
-    """Spelled with as many digits of the second as each value needs."""
-    count = local.cast(pa.int64())
-    whole, milliseconds = _multiples(count, SECOND), _multiples(count, MILLISECOND)
-    seconds = local.cast(pa.timestamp("s"), safe=False).cast(pa.string())
-    if pc.all(whole).as_py() in (True, None):
-        return seconds
-    thousandths = local.cast(pa.timestamp("ms"), safe=False).cast(pa.string())
-    return pc.if_else(whole, seconds, pc.if_else(milliseconds, thousandths, local.cast(pa.string())))
+def _timestamps(local: pa.Array) -> list[Any]:
+    """Spelled with as many digits of the second as each value needs: all as most of them are, then the others."""
+    count = local.cast(pa.int64()).fill_null(0).to_numpy()
+    needed = np.where(count % SECOND == 0, 0, np.where(count % MILLISECOND == 0, 1, 2))
+    usual = int(np.bincount(needed, minlength=len(UNITS)).argmax())
+    texts = _in_unit(local, UNITS[usual])
+    for digits, unit in enumerate(UNITS):
+        places = np.flatnonzero(needed == digits) if digits != usual else np.array([], np.int64)
+        for place, text in zip(places.tolist(), _in_unit(local.take(pa.array(places)), unit), strict=True):
+            texts[place] = text
+    return texts
 
 
-def _multiples(count: pa.Array, of: int) -> pa.Array:
-    return pc.equal(pc.multiply(pc.divide(count, of), of), count)
+def _in_unit(local: pa.Array, unit: str) -> list[Any]:
+    texts: list[Any] = local.cast(pa.timestamp(unit), safe=False).cast(pa.string()).to_pylist()
+    return texts
 
 
 def _distant(value: np.datetime64) -> str:
@@ -93,7 +108,7 @@ def decode(values: list[Any], kind: pa.DataType) -> pa.Array:
         texts = pa.array(values, pa.string())
         if pa.types.is_time64(kind):
             return pc.binary_join_element_wise(pa.scalar(MIDNIGHT), texts, "").cast(LOCAL).cast(pa.int64()).cast(kind)
-        if pc.any(pc.match_substring_regex(texts, r"^[+-]")).as_py():
+        if pc.any(pc.or_(pc.starts_with(texts, "+"), pc.starts_with(texts, "-"))).as_py():
             return _decode_distant(values, kind)
         return texts.cast(kind) if pa.types.is_date32(kind) else texts.cast(LOCAL).cast(pa.int64()).cast(kind)
     except (pa.ArrowException, TypeError, ValueError) as cause:

@@ -51,6 +51,11 @@ class Target:
         named = {column.name: column for column in self.columns}
         return tuple(named[name] for name in self.key)
 
+    @property
+    def only_adds(self) -> bool:
+        """Whether no row is ever changed or removed: it has no key, or is written once, when it is settled."""
+        return not self.key or self.emit is Emit.FINAL
+
 
 @dataclass(frozen=True)
 class Position:

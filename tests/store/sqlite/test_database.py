@@ -229,7 +229,7 @@ def test_names_that_the_store_needs_for_itself_are_refused(path: Path, name: str
 
 def test_a_file_of_a_later_format_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as other:
-        other.execute("UPDATE headwater_format SET format = 2")
+        other.execute("UPDATE headwater_format SET format = 3")
         other.commit()
     with pytest.raises(StoreDamaged, match="has a format that this version of Headwater doesn't know"):
         SqliteStore(path).open(SPEND, "plan")

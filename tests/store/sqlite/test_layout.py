@@ -12,10 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from headwater.errors import BatchRefused
 from headwater.model import Column, Emit, Serving
 from headwater.store import Batch, Target
 from headwater.store.sqlite import SqliteStore
-from headwater.testing.conformance.targets import SPEND, batch, position
+from headwater.testing.conformance.targets import ADDED, FINAL, SPEND, batch, position
 
 
 @pytest.fixture
@@ -76,16 +77,58 @@ def test_a_changelog_of_many_columns_binaries_and_nested_values_is_still_json(st
     assert json.loads(str(found)) == row | {"c0": "FF"}
 
 
-def test_names_that_sqlite_and_the_changelog_use_themselves(store: SqliteStore) -> None:
+@pytest.mark.parametrize("target", [FINAL, ADDED])
+def test_rows_that_are_only_added_are_kept_once_and_are_their_own_changes(store: SqliteStore, target: Target) -> None:
+    epoch = store.open(target, "plan")
+    for number in range(3):
+        store.apply(target, epoch, batch(number, [("b", number, 1), ("a", number, 1)], target=target))
+    assert "headwater_changes_spend__v1" not in {name for (name,) in ask(store, "SELECT name FROM sqlite_schema")}
+    before = [found.to_pylist() for found in store.changes("spend", 1)]
+    assert [len(found) for found in before] == [2, 2, 2]
+    store.close()
+    ask(store, "VACUUM")
+    assert [found.to_pylist() for found in store.changes("spend", 1)] == before
+    shown = ask(store, "SELECT op, before, after FROM spend__v1__changes WHERE batch = 2")
+    assert set(shown) == {("insert", None, f'{{"card":"{card}","minute":2,"spent":1.0}}') for card in "ab"}
+
+
+def test_a_batch_of_many_rows_is_written_and_read_in_parts_and_whole(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.store.sqlite.rows.PART", 70)
+    monkeypatch.setattr("headwater.store.sqlite.changelog.PART", 60)
+    epoch = store.open(FINAL, "plan")
+    many = [(f"card-{number:03}", 1, number) for number in range(200)]
+    store.apply(FINAL, epoch, batch(0, many))
+    with pytest.raises(BatchRefused, match="A settled row comes a second time"):
+        store.apply(FINAL, epoch, batch(1, [*((card, 2, spent) for card, _, spent in many), ("card-199", 1, 5)]))
+    assert store.read("spend", 1)["card"].to_pylist() == [card for card, _, _ in many]
+    (changed,) = store.changes("spend", 1)
+    assert [row["after"]["card"] for row in changed.to_pylist()] == [card for card, _, _ in many]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE spend__v1 SET spent = 2", "DELETE FROM spend__v1"])
+def test_rows_that_are_only_added_can_not_be_changed_by_anyone(store: SqliteStore, statement: str) -> None:
+    store.apply(FINAL, store.open(FINAL, "plan"), batch(0, [("a", 1, 1)]))
+    with pytest.raises(sqlite3.IntegrityError, match="rows of spend are only added"):
+        ask(store, statement)
+    store.drop("spend", 1)
+
+
+@pytest.mark.parametrize("emit", list(Emit))
+def test_names_that_sqlite_and_the_changelog_use_themselves(store: SqliteStore, emit: Emit) -> None:
     """A column may have any name that a view can give it."""
-    names = ("rowid", "seq", "op", "before", "after", "batch", "key_op", "excluded", "select")
-    target = Target("v", 1, tuple(Column(name, pa.int64()) for name in names), ("op", "rowid"), Emit.CHANGES)
+    names = ("rowid", "seq", "op", "before", "after", "batch", "key_op", "excluded", "select", "view", "version")
+    names += ("changed", "known", "commits", "changes_to")
+    target = Target("v", 1, tuple(Column(name, pa.int64()) for name in names), ("op", "rowid"), emit)
     rows = pa.Table.from_pylist([dict.fromkeys(names, 1)], schema=target.schema)
     epoch = store.open(target, "plan")
-    for number in range(2):
-        store.apply(target, epoch, Batch(rows, rows.slice(0, 0).select(["op", "rowid"]), position(number)))
+    for number, written in enumerate((rows, rows if emit is Emit.CHANGES else rows.slice(0, 0))):
+        store.apply(target, epoch, Batch(written, rows.slice(0, 0).select(["op", "rowid"]), position(number)))
     assert store.read("v", 1) == rows
     assert [len(found) for found in store.changes("v", 1)] == [1]
+    ((after,),) = ask(store, "SELECT after FROM v__v1__changes WHERE batch = 0")
+    assert json.loads(str(after)) == dict.fromkeys(names, 1)
 
 
 def test_the_indexes_that_a_view_states_are_made_and_used(store: SqliteStore) -> None:

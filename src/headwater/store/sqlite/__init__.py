@@ -31,9 +31,11 @@ from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.bookkeeping import BOOKS
 from headwater.store.sqlite.database import Database
+from headwater.store.sqlite.formats import bring_forward
 from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import check_name, images_of
-from headwater.store.sqlite.rows import Columns, deletes_of, grouped, upserts_of
+from headwater.store.sqlite.record import Copies
+from headwater.store.sqlite.rows import Written, grouped, written_of
 from headwater.store.tables import TableStore
 
 BUSY_TIMEOUT = timedelta(seconds=10)
@@ -67,7 +69,7 @@ class SqliteStore(TableStore[Layout]):
             if found is None:
                 self._create(connection, layout, fingerprint)
             else:
-                self._check(connection, target, fingerprint, *found)
+                self._check(connection, layout, fingerprint, *found)
             for columns in target.serving.indexes:
                 connection.execute(layout.index(*columns))
             return self._books.take_epoch(connection, target.view, target.version, self._now())
@@ -87,49 +89,44 @@ class SqliteStore(TableStore[Layout]):
             raise name_taken(self.place, taken[0], name)
 
     def _check(
-        self, connection: sqlite3.Connection, target: Target, fingerprint: str, before: str, statements: str
+        self, connection: sqlite3.Connection, layout: Layout, fingerprint: str, before: str, statements: str
     ) -> None:
         """Refuse a version that was made by another plan, or that someone else has altered since."""
+        target = layout.target
         same = self._books.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
             raise other_plan(self.place, target, fingerprint, before, same)
         present = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
-        if not present.issuperset(json.loads(statements)):
+        if not present.issuperset(json.loads(statements)) or not bring_forward(connection, layout):
             raise altered(self.place, target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
         layout = self._layout(target)
-        upserts = upserts_of(layout, batch)
-        deletes = deletes_of(layout, batch, upserts)
+        written = written_of(layout, batch)
         with self._database.writing() as connection:
             self._books.check_epoch(connection, target, epoch)
             if self._books.was_applied(connection, target, batch):
                 return False
             before = changelog.last_change(connection, layout)
-            self._write(connection, layout, batch, upserts, deletes)
+            self._write(connection, layout, batch, written)
             changes = (before, changelog.last_change(connection, layout))
             self._books.record_batch(connection, target, batch.position, self._now(), changes)
             self._books.add_to_ledger(connection, target, batch.ledger)
             changelog.trim(connection, layout, self._now() - self._retention)
         return True
 
-    def _write(
-        self,
-        connection: sqlite3.Connection,
-        layout: Layout,
-        batch: Batch,
-        upserts: Columns,
-        deletes: list[tuple[object, ...]],
-    ) -> None:
+    def _write(self, connection: sqlite3.Connection, layout: Layout, batch: Batch, written: Written) -> None:
         try:
-            if deletes:
-                connection.executemany(layout.delete, deletes)
+            if written.deletes:
+                connection.executemany(layout.delete, written.deletes)
             (last,) = connection.execute(layout.last_row).fetchone()
-            whole = len(upserts[0]) // layout.group * layout.group
-            connection.executemany(layout.write_group, grouped(upserts, layout.group))
-            connection.executemany(layout.write, zip(*(column[whole:] for column in upserts), strict=True))
-            connection.execute(layout.log_inserts, (last,))
+            for part in written.parts:
+                whole = len(part[0]) // layout.group * layout.group
+                connection.executemany(layout.write_group, grouped(part, layout.group))
+                connection.executemany(layout.write, zip(*(column[whole:] for column in part), strict=True))
+            if isinstance(layout.record, Copies):
+                connection.execute(layout.record.copy_new, (last,))
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and layout.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"

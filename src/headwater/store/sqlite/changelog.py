@@ -1,4 +1,4 @@
-"""What changed, batch by batch: written by the triggers of a version's table, read and trimmed here.
+"""What changed, batch by batch: read and trimmed here, however it is recorded (see `headwater.store.sqlite.record`).
 
 Changes are numbered. Each batch knows the numbers of its own, so a change needs no word about its batch.
 """
@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.store.changes import changes_table
 from headwater.store.protocol import Position, Target
 from headwater.store.refusals import no_longer_kept
 from headwater.store.sqlite.bookkeeping import read_instant, spell_instant
 from headwater.store.sqlite.layout import Layout
+from headwater.store.sqlite.record import Copies
+
+PART = 100_000
+"""How many changes are in memory as values of Python at a time."""
 
 
 def last_change(connection: sqlite3.Connection, layout: Layout) -> int:
     """The number of the newest change; 0 before the first."""
-    return int(connection.execute(f"SELECT COALESCE(max(seq), 0) FROM {layout.images}").fetchone()[0])
+    return int(connection.execute(layout.record.newest).fetchone()[0])
 
 
 def trim(connection: sqlite3.Connection, layout: Layout, before: datetime) -> None:
@@ -38,7 +44,8 @@ def trim(connection: sqlite3.Connection, layout: Layout, before: datetime) -> No
     found = connection.execute(f"SELECT {lost} FROM headwater_batches WHERE {here}", named).fetchone()
     if found[0] is None:
         return
-    connection.execute(f"DELETE FROM {layout.images} WHERE seq <= ?", (found[0],))
+    if isinstance(layout.record, Copies):
+        connection.execute(layout.record.forget, (found[0],))
     last = f"SELECT max(batch) FROM headwater_batches WHERE {here}"
     connection.execute(f"DELETE FROM headwater_batches WHERE {here} AND batch < ({last})", (*named, *named))
     connection.execute(f"UPDATE headwater_batches SET changes_after = changes_to WHERE {here}", named)
@@ -63,16 +70,14 @@ def next_changes(connection: sqlite3.Connection, layout: Layout, since: int | No
         return None
     batch, commits, *instants, first, last = found
     instants.append(_watermark_before(connection, target, batch))
-    wanted = ", ".join(("op", *layout.image("before"), *layout.image("after")))
-    rows = connection.execute(
-        f"SELECT {wanted} FROM {layout.images} WHERE seq > ? AND seq <= ? ORDER BY seq",
-        (first, last),
-    ).fetchall()
     at, watermark, before = (text and read_instant(text) for text in instants)
     position = Position(batch, tuple(json.loads(commits).items()), watermark)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    sides = _sides(layout, columns[0], columns[1:])
-    return batch, changes_table(target, pa.array(columns[0], pa.string()), sides, position, at, before)
+    rows = connection.execute(layout.record.select, (first, last))
+    tables = [
+        changes_table(target, *_decoded(layout, part), position, at, before)
+        for part in iter(lambda: rows.fetchmany(PART), [])
+    ]
+    return batch, pa.concat_tables(tables)
 
 
 def _watermark_before(connection: sqlite3.Connection, target: Target, batch: int) -> str | None:
@@ -92,14 +97,17 @@ def _check_kept(connection: sqlite3.Connection, target: Target, since: int) -> N
         raise no_longer_kept(target.view, since, trimmed)
 
 
-def _sides(layout: Layout, operations: list[str], columns: list[list[Any]]) -> tuple[pa.Array, pa.Array]:
-    """The rows before and after their changes."""
-    width = len(layout.codecs)
-    before = _images(layout, columns[:width], [op == "insert" for op in operations])
-    return before, _images(layout, columns[width:], [op == "delete" for op in operations])
+def _decoded(layout: Layout, rows: list[Any]) -> tuple[pa.Array, tuple[pa.Array, pa.Array]]:
+    """What was done, and the rows before and after it."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if layout.target.only_adds:
+        after = _images(layout, columns, None)
+        return pa.repeat(pa.scalar("insert"), len(rows)), (pa.nulls(len(rows), after.type), after)
+    done, width = pa.array(columns[0], pa.string()), len(layout.codecs) + 1
+    before = _images(layout, columns[1:width], pc.equal(done, "insert"))
+    return done, (before, _images(layout, columns[width:], pc.equal(done, "delete")))
 
 
-def _images(layout: Layout, columns: list[list[Any]], absent: list[bool]) -> pa.Array:
+def _images(layout: Layout, columns: Sequence[list[Any]], absent: pa.Array | None) -> pa.Array:
     arrays = [codec.decode(values) for codec, values in zip(layout.codecs, columns, strict=True)]
-    fields = list(layout.target.schema)
-    return pa.StructArray.from_arrays(arrays, fields=fields, mask=pa.array(absent, pa.bool_()))
+    return pa.StructArray.from_arrays(arrays, fields=list(layout.target.schema), mask=absent)

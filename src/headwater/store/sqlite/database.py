@@ -19,10 +19,12 @@ from headwater.store.refusals import WHOLE_OR_NOTHING
 
 NEEDED = (3, 38)
 """The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
-FORMAT = 1
+FORMAT = 2
+"""What the file is like: in 2, rows that are only added have no copies in the changelog, in 1 they have."""
 BOOKKEEPING = """
 CREATE TABLE IF NOT EXISTS headwater_format (format INTEGER NOT NULL);
-INSERT INTO headwater_format SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM headwater_format);
+INSERT INTO headwater_format SELECT 2 WHERE NOT EXISTS (SELECT 1 FROM headwater_format);
+UPDATE headwater_format SET format = 2 WHERE format = 1;
 CREATE TABLE IF NOT EXISTS headwater_versions (
   view TEXT NOT NULL, version INTEGER NOT NULL, fingerprint TEXT NOT NULL, columns BLOB NOT NULL, key TEXT NOT NULL,
   emit TEXT NOT NULL, statements TEXT NOT NULL, created_at TEXT NOT NULL, trimmed INTEGER,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.model import Emit
 from headwater.store.fit import fitted, whole
 from headwater.store.protocol import Batch, Target
 from headwater.store.refusals import only_added
@@ -18,16 +18,39 @@ from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.values import codec_of
 
 Columns = list[list[Any]]
+PART = 1_000_000
+"""How many rows are in memory as values of Python at a time: some 250 bytes each."""
 
 
-def upserts_of(layout: Layout, batch: Batch) -> Columns:
-    """The values of the rows to write, column by column, sorted by key; of each key the last row."""
+@dataclass(frozen=True)
+class Written:
+    """What a batch writes: keys to remove, then rows, whose values come column by column in parts."""
+
+    deletes: list[tuple[Any, ...]]
+    parts: Iterable[Columns]
+
+
+def written_of(layout: Layout, batch: Batch) -> Written:
+    """What a batch writes, the rows sorted by key; of each key the last row, and no delete of a key that is written.
+
+    The values of the first part are ready, so that they are made before others have to wait for the database.
+    """
     target = layout.target
     table = fitted(target, batch.upserts, target.columns)
     order = [(name, "ascending") for name in target.key if _sortable(table.schema.field(name).type)]
     table = table.sort_by(order) if order and table.num_rows > 1 else table
+    if not target.only_adds:
+        upserts = _last_rows(target, table)
+        return Written(_deletes(target, batch, upserts), [upserts])
+    if batch.deletes.num_rows:
+        raise only_added(target, batch)
+    later = (_encoded(table.slice(start, PART)) for start in range(PART, table.num_rows, PART))
+    return Written([], chain([_encoded(table.slice(0, PART))], later))
+
+
+def _last_rows(target: Target, table: pa.Table) -> Columns:
     columns = _encoded(table)
-    if not target.key or target.emit is Emit.FINAL or not _may_repeat(table, target.key):
+    if not _may_repeat(table, target.key):
         return columns
     last = {key: place for place, key in enumerate(_keys(target, columns))}
     return columns if len(last) == table.num_rows else [[column[at] for at in last.values()] for column in columns]
@@ -57,13 +80,9 @@ def grouped(columns: Columns, size: int) -> Iterator[tuple[Any, ...]]:
     return zip(*[values] * (size * len(columns)), strict=False)
 
 
-def deletes_of(layout: Layout, batch: Batch, upserts: Columns) -> list[tuple[Any, ...]]:
-    """The keys to remove: those that aren't upserted in the same batch."""
-    target = layout.target
+def _deletes(target: Target, batch: Batch, upserts: Columns) -> list[tuple[Any, ...]]:
     if not batch.deletes.num_rows:
         return []
-    if not target.key or target.emit is Emit.FINAL:
-        raise only_added(target, batch)
     written = set(_keys(target, upserts))
     keys = zip(*_encoded(fitted(target, batch.deletes, target.key_columns)), strict=True)
     return [key for key in keys if key not in written]

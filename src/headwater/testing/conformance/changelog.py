@@ -10,7 +10,17 @@ import pyarrow as pa
 from headwater.errors import PositionRefused
 from headwater.store import Batch, Store, changes_schema
 from headwater.testing.conformance.expect import Wall, refuses
-from headwater.testing.conformance.targets import SPEND, START, Row, batch, position, rows_of, version
+from headwater.testing.conformance.targets import (
+    ADDED,
+    FINAL,
+    SPEND,
+    START,
+    Row,
+    batch,
+    position,
+    rows_of,
+    version,
+)
 
 
 class Changelog:
@@ -60,6 +70,29 @@ class Changelog:
             list(store.changes("spend", 1, since=0))
         assert store.position("spend", 1) == position(4)
         assert not store.apply(SPEND, epoch, batch(1, [("a", 1, 1)])), "a retry of a batch that is no longer known"
+
+    def test_rows_that_are_only_added_are_changes_batch_by_batch(self, store: Store, wall: Wall) -> None:
+        for number, target in enumerate((FINAL, ADDED), start=1):
+            target = version(number, target)
+            epoch = store.open(target, "plan")
+            store.apply(target, epoch, batch(0, [("b", 1, 1), ("a", 1, 1)], target=target))
+            store.apply(target, epoch, batch(1, target=target))
+            wall.move(hours=20)
+            store.apply(target, epoch, batch(2, [(None, 1, None)], target=target))
+            store.apply(target, epoch, batch(3, [("a", 2, 2)], target=target))
+            first, second, third = store.changes("spend", number)
+            assert first.schema == changes_schema(target)
+            assert _short(first) == {("insert", None, (card, "1.00")) for card in ("a", "b")}
+            assert _short(second) == {("insert", None, (None, None))}
+            assert second["watermark_before"][0].as_py() == position(1).watermark
+            assert [_short(found) for found in store.changes("spend", number, since=2)] == [_short(third)]
+            wall.move(hours=20)
+            store.apply(target, epoch, batch(4, [("c", 1, 3)], target=target))
+            kept = [(found["batch"][0].as_py(), _short(found)) for found in store.changes("spend", number, since=1)]
+            assert kept == [(2, _short(second)), (3, _short(third)), (4, {("insert", None, ("c", "3.00"))})]
+            with refuses(PositionRefused, match="no longer has its changes since batch -1"):
+                list(store.changes("spend", number, since=-1))
+            assert len(rows_of(store, number)) == 5
 
     def test_after_a_long_silence_changes_go_on(self, store: Store, wall: Wall) -> None:
         epoch = store.open(SPEND, "plan")
