@@ -117,7 +117,7 @@ def behind(project: Project, view: str, **row: Any) -> tuple[list[str], list[str
         ("steps", {"id": "a1"}, ["a1"], []),
         ("taken_back", {"id": "b1"}, ["r1", "b1"], []),
         ("by_five", {"window_end": at(300)}, ["a1", "a2", "b1", "a4"], []),
-        ("dear", {"id": "b1"}, ["b1"], []),
+        ("Dear", {"ID": "b1"}, ["b1"], []),  # names in any case
     ],
 )
 def test_the_events_behind_a_row_are_named(
