@@ -144,6 +144,14 @@ def test_a_row_that_is_asked_for_is_named_by_its_columns(filled: Bank) -> None:
     assert filled.client.get("/views/nobody/why?card=c1").status_code == 404
 
 
+def test_a_column_that_is_called_like_a_parameter_is_spelled_out(filled: Bank) -> None:
+    """The view has none of that name, and says so: the parameter `events` was not taken for it."""
+    found = filled.client.get("/views/spend/why?events=5&events.eq=7")
+    assert (found.status_code, found.json()["title"]) == (400, 'view "spend" has no column "events"')
+    refused = filled.client.get("/views/spend/why?card.null=false")
+    assert (refused.status_code, refused.json()["title"]) == (400, '"card.null=false" names no row')
+
+
 def test_queries_read_within_limits_and_cannot_write(filled: Bank) -> None:
     post = filled.client.post
     found = post("/query", json={"sql": "SELECT card, spent FROM spend ORDER BY card", "limit": 2}).json()
