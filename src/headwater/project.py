@@ -64,6 +64,7 @@ from headwater.operate.cut import ViewAt
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Halt, Until
 from headwater.operate.intake import drain, taking_in
+from headwater.operate.meanwhile import meanwhile
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sending, Sent, drain_outlets
 from headwater.operate.promotion import Promotion, compare
@@ -626,10 +627,10 @@ class Project:
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
             self._board.told(self._gauge.figures, self._now),
             Ticker(topics, self._maintainer.after) as self._ticker,
-            _meanwhile(lambda: self._obey_promotions(promoted)),
+            meanwhile("promoting", lambda: self._obey_promotions(promoted), STOP_POLL),
             taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
             Sending(lambda name: self._outlet_run(self.plan().outlet(name), sent), failed) as self._sending,
-            _meanwhile(lambda: opened.stop() if wanted.is_set() else None),
+            meanwhile("stopping", lambda: opened.stop() if wanted.is_set() else None, STOP_POLL),
         ):
             self._sending.begin(self.outlets(*views))
             done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
@@ -977,24 +978,6 @@ def _rereadable(load: _Load) -> Iterator[_Load]:
         shutil.copyfileobj(load.file, spooled)
         spooled.seek(0)
         yield replace(load, file=spooled)
-
-
-@contextmanager
-def _meanwhile(look: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile do something again and again: what it does when there is nothing to do costs nothing."""
-    over = threading.Event()
-
-    def go_on() -> None:
-        while not over.wait(STOP_POLL.total_seconds()):
-            look()
-
-    looking = threading.Thread(target=go_on, name="headwater-meanwhile", daemon=True)
-    looking.start()
-    try:
-        yield
-    finally:
-        over.set()
-        looking.join()
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:

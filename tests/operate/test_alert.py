@@ -8,6 +8,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from headwater.operate.ledger import Ledger
 from headwater.operate.measure import Gauges
 from headwater.operate.notify import ATTEMPTS, Notifier, Webhook
 from headwater.operate.status import Status, ViewStatus
+from headwater.operate.watchman import Watchman
 from headwater.outlets.webhook import Waiting
 from tests.outlets.hook import Hook, hooked
 
@@ -161,7 +163,7 @@ def hook() -> Iterator[Hook]:
 
 
 def until(condition: Callable[[], Any]) -> None:
-    for _ in range(500):
+    for _ in range(6000):
         if condition():
             return
         threading.Event().wait(0.01)
@@ -193,6 +195,23 @@ def test_a_run_tells_a_webhook_and_other_processes_see_it(
     assert hook.keys[0] == hook.keys[1], "a repetition can be told"
     kept = (folder / ".headwater" / "alerts.json").read_text()
     assert not [word for word in ("hush", "not a word", hook.url) if word in kept]
+
+
+def test_who_looks_goes_on_after_a_look_that_failed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    failures: list[Exception] = [OSError(24, "Too many open files"), KeyError("sales")]
+
+    def status() -> Status:
+        if failures:
+            raise failures.pop(0)
+        return Status("shop", NOON, (), (replace(view(10, 0), heads={"sales": 99}),))
+
+    told: list[Alert] = []
+    watchman = Watchman([Rule(name="behind", when="lag", above=10)], timedelta(milliseconds=1), folder)
+    with watchman.watching(status, None, told.append):
+        until(lambda: told)
+    assert [(alert.rule, alert.name, alert.state) for alert in told] == [("behind", "spend", "firing")]
+    assert "Too many open files. Make sure that the project's folder can be read" in caplog.text
+    assert "please report it" in caplog.text
 
 
 class Stopwatch:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from headwater.operate.figures import Figures
+from headwater.operate.meanwhile import meanwhile
 
 EVERY, FRESH = timedelta(seconds=2), timedelta(seconds=15)
 _FILES = "figures-*.json"
@@ -40,22 +40,12 @@ class Board:
     @contextmanager
     def told(self, figures: Callable[[], Iterable[Figures]], now: Callable[[], datetime]) -> Iterator[None]:
         """Meanwhile tell the figures of what runs here."""
-        over = threading.Event()
         self._clear(now())
-
-        def go_on() -> None:
-            while True:
-                self._write(now(), figures())
-                if over.wait(EVERY.total_seconds()):
-                    return
-
-        thread = threading.Thread(target=go_on, name="headwater-figures", daemon=True)
-        thread.start()
+        self._write(now(), figures())
         try:
-            yield
+            with meanwhile("telling figures", lambda: self._write(now(), figures()), EVERY):
+                yield
         finally:
-            over.set()
-            thread.join()
             self._own.unlink(missing_ok=True)
 
     def _write(self, at: datetime, figures: Iterable[Figures]) -> None:
