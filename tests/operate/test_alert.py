@@ -7,11 +7,10 @@ import hmac
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,7 @@ from headwater.operate.status import Status, ViewStatus
 from headwater.operate.watchman import Watchman
 from headwater.outlets.webhook import Waiting
 from tests.outlets.hook import Hook, hooked
+from tests.patience import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -160,14 +160,6 @@ def test_rules_that_cannot_be_used_are_refused(folder: Path, rules: str, words: 
 def hook() -> Iterator[Hook]:
     with hooked() as found:
         yield found
-
-
-def until(condition: Callable[[], Any]) -> None:
-    for _ in range(6000):
-        if condition():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it never came")
 
 
 def test_a_run_tells_a_webhook_and_other_processes_see_it(

@@ -10,9 +10,9 @@ import pytest
 
 from headwater.errors import LogUnavailable
 from headwater.operate.meanwhile import meanwhile
+from tests.patience import PATIENCE
 
 AT_ONCE = timedelta(milliseconds=1)
-PATIENCE = 60
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:

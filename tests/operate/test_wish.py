@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from headwater.operate.halt import Halt
 from headwater.operate.intake import taking_in
 from headwater.operate.keep import Keeper
 from headwater.operate.wish import Wishes
+from tests.patience import PATIENCE, until
 
 SQL = """
 CREATE STREAM sales (shop STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
@@ -34,13 +34,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "headwater.toml").write_text('name = "shop"')
     (tmp_path / "shop.sql").write_text(SQL)
     return tmp_path
-
-
-def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_pause_outlives_the_process_that_asked_for_it(folder: Path) -> None:
@@ -107,7 +100,7 @@ class Play:
             yield
         finally:
             self.halt.now()
-            waiting.join(10)
+            waiting.join(PATIENCE)
             assert not waiting.is_alive()
 
 
