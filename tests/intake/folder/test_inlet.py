@@ -173,7 +173,7 @@ def test_what_the_log_keeps_of_files_doesnt_grow_with_them(drop: Drop) -> None:
         drop.put(f"{number:03}.jsonl", lines(number))
     assert drop.take_in() == (100, 0)
     with hw.open(drop.folder) as project:
-        entries = project._topic_log("payments").entries
+        entries = project._logs.of("payments").entries
         producers = {name for entry in entries.after(-1) for name in (entry.note or {}).get("producers", {})}
         assert producers == {"folder:in"}
         assert len(project.log("payments")) < 10  # small files share commits

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import random
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,30 +14,22 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater import declare, model
+from headwater import model
 from headwater.config import Settings, load_settings
 from headwater.errors import (
     ArgumentRefused,
-    CheckFailed,
-    Finding,
     HeadwaterError,
-    Origin,
     SettingsRefused,
-    StrictLoadRefused,
-    UnknownTopic,
-    UnsortedLoad,
 )
-from headwater.intake import Decoded, Decoder, Format, read_file
-from headwater.intake.attempts import record_redrive, redrives_topic, with_attempts
-from headwater.intake.dead import dead_topic
+from headwater.intake import Format
+from headwater.intake.attempts import record_redrive, with_attempts
 from headwater.intake.place import Surroundings as Inlets
 from headwater.intake.place import open_codec, open_intake, open_kafka
 from headwater.intake.protocol import Taken
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.intake.run import Intake
-from headwater.intake.schema.known import TOPIC as SCHEMAS
 from headwater.intake.schema.registry import SchemaRegistry
-from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk, folder_of, open_storage, wall_clock
+from headwater.log import LOCAL_SOURCE, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer, trim
@@ -67,7 +56,7 @@ from headwater.operate.intake import drain, taking_in
 from headwater.operate.meanwhile import meanwhile
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.outlet import Notes, OutletRun, Sending, Sent, drain_outlets
-from headwater.operate.promotion import Promotion, compare
+from headwater.operate.promotion import Promotion
 from headwater.operate.status import OutletStatus, topic_status
 from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
@@ -75,67 +64,18 @@ from headwater.operate.watchman import Watchman, checked_rules
 from headwater.operate.why import MOST
 from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.outlets import OpenTarget, Surroundings, open_target
-from headwater.outlets.dead import letters_topic, seen_once
+from headwater.outlets.dead import seen_once
 from headwater.outlets.webhook import Waiting
-from headwater.plan import Plan, PlannedOutlet, PlannedView, check
+from headwater.plan import Plan, PlannedOutlet, PlannedView
+from headwater.project.append import Appender, Load, Progress, Receipt
+from headwater.project.declarations import Declarations
+from headwater.project.logs import Logs, Since
 from headwater.store import OpenStore, Position, Version, open_store
 
-Since = int | datetime | timedelta | None
-"""A commit, an instant of arrival, or how long ago."""
-UNSORTED_SHARE = 0.1
-"""A load is taken for unsorted if more than this share of its rows would be late only because of its own order."""
-UNSORTED_ROWS = 100
 STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
 CUT_WAIT = timedelta(seconds=5)
 """How long a cut of several views is waited for."""
-DERIVED = "derived"
-"""The folder of derived topics."""
-_NOWHERE = Origin("")
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """What became of an append: rows in the log, dead letters, and the watermark after it.
-
-    `commit` is the number of the (last) commit, `behind` how many rows came with an event time before the watermark,
-    `repeated` that the same sequence had been appended before.
-    """
-
-    topic: str
-    commit: int
-    rows: int
-    dead: int
-    watermark: datetime
-    behind: int = 0
-    repeated: bool = False
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a long append has come."""
-
-    rows: int
-    dead: int
-    bytes_read: int
-
-
-@dataclass(frozen=True)
-class _Load:
-    """A file on its way in."""
-
-    topic: str
-    file: str | Path | Any
-    format: Format | None
-    batch: int
-    source: str
-    unsorted: bool
-    version: int | None = None
-
-    def rewind(self) -> None:
-        """Read a stream from its start again; a file is opened anew anyway."""
-        if not isinstance(self.file, str | Path):
-            self.file.seek(0)
 
 
 class Project:
@@ -160,25 +100,18 @@ class Project:
         self.wishes = Wishes(folder / ".headwater")
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
-        self._parsed = declare.load_folder(folder, settings.data)
-        self.declared = model.Project(
-            name=settings.name,
-            declarations=model.assembled(self._parsed.declarations),
-            stores=settings.declared_stores(),
-        )
-        self._plan: Plan | None = None
-        self._planning = threading.RLock()
-        self._guard = threading.Lock()
-        self._logs: dict[str, TopicLog] = {}
-        self._decoders: dict[str, Decoder] = {}
+        self._declarations = Declarations(folder, settings)
+        self._logs = Logs(self._declarations, folder, settings, now)
         self._maintainer = Maintainer()
+        self._appender = Appender(self._logs, self._maintainer, now)
+        self._guard = threading.Lock()
         self._views: Views | None = None
         self._schemas: SchemaRegistry | None = None
         self._waiting: dict[str, HeadwaterError | None] = {}
         self._stopped: dict[str, HeadwaterError] = {}
         self._ticker: Ticker | None = None
         self._sending: Sending | None = None
-        rules = checked_rules(settings.rules(), self.declared, complete=not self._parsed.findings)
+        rules = checked_rules(settings.rules(), self.declared, complete=self._declarations.are_whole)
         self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
         self._board = Board(folder / ".headwater")
         self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
@@ -204,12 +137,22 @@ class Project:
         """The project's name."""
         return self.settings.name
 
+    @property
+    def declared(self) -> model.Project:
+        """What is declared, in the order in which it was read; names may still clash until it is checked."""
+        return self._declarations.declared
+
+    def topic(self, name: str) -> model.Topic:
+        """The declared stream or table of that name."""
+        return self._declarations.topic(name)
+
     def check(self) -> Plan:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
-        with self._planning:
-            if self._plan is None:
-                self._plan = _checked(self.declared, self._parsed.findings)
-            return self._plan
+        return self._declarations.check()
+
+    def plan(self) -> Plan:
+        """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
+        return self._declarations.plan()
 
     def promote(self, *, only_tell: bool = False) -> Promotion:
         """Let the declarations that are in the folder now take the place of those that were opened; tell what changes.
@@ -219,26 +162,16 @@ class Project:
         declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
         `only_tell`, nothing is changed either way. Settings stay as they were opened.
         """
-        with self._planning:
-            before, parsed = self.plan(), declare.load_folder(self.folder, self.settings.data)
-            declared = replace(self.declared, declarations=parsed.declarations)
-            after = _checked(declared, parsed.findings).checked()
-            promotion = compare(before, after)
-            if not only_tell:
-                self._parsed, self.declared, self._plan = parsed, declared, after
-                if self._views is not None:
-                    self._views.take_over(after, promotion)
-                if self._sending is not None:
-                    self._sending.renew(
-                        promotion.outlets, [name for name in promotion.outlets if name in after.outlets]
-                    )
-                if self._ticker is not None:
-                    self._ticker.add(self._topic_log(name) for name in promotion.topics)
-            return promotion
+        return self._declarations.promote(self._take_over, only_tell=only_tell)
 
-    def plan(self) -> Plan:
-        """The plan of a project that has no errors; `CheckFailed` with every finding of one that has."""
-        return self.check().checked()
+    def _take_over(self, plan: Plan, promotion: Promotion) -> None:
+        """Let what runs in this process follow other declarations."""
+        if self._views is not None:
+            self._views.take_over(plan, promotion)
+        if self._sending is not None:
+            self._sending.renew(promotion.outlets, [name for name in promotion.outlets if name in plan.outlets])
+        if self._ticker is not None:
+            self._ticker.add(self._logs.of(name) for name in promotion.topics)
 
     # Appending
 
@@ -259,16 +192,9 @@ class Project:
         is (producer, number): the same one again appends nothing and returns the first commit. `version` is that of
         the rows if it is an earlier one: they are upcast.
         """
-        arrived_at = self._now()
-        decoded = self._decoder(topic).decode(rows, source=source, arrived_at=arrived_at, version=version)
-        if strict:
-            _refuse_dead(topic, decoded)
-        dead = self._bury(topic, decoded, source, sequence, arrived_at)
-        appended = self._topic_log(topic).append(
-            decoded.rows, source=source, sequence=sequence, history=history, arrived_at=arrived_at
+        return self._appender.append(
+            topic, rows, source=source, sequence=sequence, history=history, strict=strict, version=version
         )
-        self._maintainer.after(self._topic_log(topic), appended.commit)
-        return _receipt(appended, dead)
 
     def append_file(
         self,
@@ -291,58 +217,8 @@ class Project:
         `unsorted` says that this is meant. A `strict` load is decoded to its end before its first row is appended.
         `version` is that of the rows if it is an earlier one: they are upcast.
         """
-        load = _Load(topic, file, format, batch, source, unsorted, version)
-        with _rereadable(load) if strict else nullcontext(load) as again:
-            if strict:
-                for _, decoded in self._decoded(again):
-                    _refuse_dead(topic, decoded)
-                again.rewind()
-            return self._load_history(again, progress) if history else self._load_batches(again, progress)
-
-    def _load_batches(self, load: _Load, progress: Callable[[Progress], None]) -> Receipt:
-        log, rows, dead, behind = self._topic_log(load.topic), 0, 0, 0
-        commit, watermark = log.head, log.watermark
-        for bytes_read, decoded in self._decoded(load):
-            if not load.unsorted:
-                _refuse_unsorted(log, decoded.rows, load.source)
-            dead += self._bury(load.topic, decoded, load.source, None, self._now())
-            appended = log.append(decoded.rows, source=load.source)
-            commit, watermark = appended.commit, appended.watermark
-            self._maintainer.after(log, commit)
-            rows, behind = rows + appended.rows, behind + appended.behind
-            progress(Progress(rows, dead, bytes_read))
-        return Receipt(load.topic, commit, rows, dead, watermark, behind)
-
-    def _load_history(self, load: _Load, progress: Callable[[Progress], None]) -> Receipt:
-        rows, dead = 0, 0
-
-        def parts() -> Iterator[pa.Table]:
-            nonlocal rows, dead
-            for bytes_read, decoded in self._decoded(load):
-                dead += self._bury(load.topic, decoded, load.source, None, self._now())
-                rows += decoded.rows.num_rows
-                progress(Progress(rows, dead, bytes_read))
-                yield decoded.rows
-
-        return _receipt(bulk.load(self._topic_log(load.topic), parts(), load.source), dead)
-
-    def _decoded(self, load: _Load) -> Iterator[tuple[int, Decoded]]:
-        decoder = self._decoder(load.topic)
-        where = Path(load.file).name if isinstance(load.file, str | Path) else "stream"
-        for chunk in read_file(load.file, load.format, load.batch):
-            decoded = decoder.decode(
-                chunk, source=load.source, where=where, arrived_at=self._now(), version=load.version
-            )
-            yield chunk.bytes_read, decoded
-
-    def _bury(
-        self, topic: str, decoded: Decoded, source: str, sequence: tuple[str, int] | None, arrived_at: datetime
-    ) -> int:
-        """Append the dead letters; before the rows, and under the same sequence, so that a retry doubles neither."""
-        if decoded.dead.num_rows:
-            log = self._dead_log(topic)
-            log.append(decoded.dead, source=source, sequence=sequence, arrived_at=arrived_at)
-        return int(decoded.dead.num_rows)
+        load = Load(topic, file, format, batch, source, unsorted, version)
+        return self._appender.load(load, progress, history=history, strict=strict)
 
     def take_in(self, *topics: str, bulk_above: int | None = None) -> list[Taken]:
         """Fetch the events of topics, by default of all that declare an intake, up to where their sources end now.
@@ -361,10 +237,10 @@ class Project:
         kafka = self.topic(name).intake
         if not isinstance(kafka, model.Kafka) or kafka.dead_topic is not None:
             return None
-        schemas, surroundings = self._open("schemas", SCHEMAS).storage, self._surroundings(name)
+        schemas, surroundings = self._logs.schemas().storage, self._surroundings(name)
         backlog = Backlog(
-            self._topic_log(name),
-            self._dead_log(name),
+            self._logs.of(name),
+            self._logs.dead(name),
             open_kafka(self.topic(name), surroundings),
             surroundings.clusters.get(kafka.cluster, {}),
             surroundings.group,
@@ -389,8 +265,8 @@ class Project:
         return [self._intake(name, note) for name in named]
 
     def _intake(self, name: str, waits: Callable[[str, HeadwaterError | None], None]) -> Intake:
-        log, surroundings = self._topic_log(name), self._surroundings(name)
-        return open_intake(log, self._dead_log(name), surroundings, committed=self._maintainer.after, waits=waits)
+        log, surroundings = self._logs.of(name), self._surroundings(name)
+        return open_intake(log, self._logs.dead(name), surroundings, committed=self._maintainer.after, waits=waits)
 
     def _surroundings(self, name: str) -> Inlets:
         return Inlets(
@@ -401,7 +277,7 @@ class Project:
             self.settings.kafka,
             self.settings.storage,
             self.schemas,
-            lambda kind, topic: self._open(f"intake/{kind}", topic),
+            self._logs.taken_in,
         )
 
     def _group(self, name: str) -> str:
@@ -416,32 +292,32 @@ class Project:
     @property
     def schemas(self) -> SchemaRegistry:
         """The project's own schema registry, kept in its log."""
-        log = self._open("schemas", SCHEMAS)
+        log = self._logs.schemas()
         with self._guard:
             self._schemas = self._schemas or SchemaRegistry(log)
             return self._schemas
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
-        return _receipt(self._topic_log(topic).tick(to), 0)
+        return Receipt.of(self._logs.of(topic).tick(to))
 
     # Reading
 
     def watermark(self, topic: str) -> datetime:
         """The watermark after the newest commit of a topic."""
-        return self._topic_log(topic).watermark
+        return self._logs.of(topic).watermark
 
     def head(self, topic: str) -> int:
         """The number of a topic's newest commit; -1 if nothing was ever appended."""
-        return self._topic_log(topic).head
+        return self._logs.of(topic).head
 
     def identity(self, topic: str) -> str | None:
         """What tells a topic's log from another one that was made in its place; None while there is no log."""
-        return self._topic_log(topic).identity
+        return self._logs.of(topic).identity
 
     def log(self, topic: str, last: int = 20) -> list[reading.Commit]:
         """The last commits of a topic, oldest first."""
-        log = self._topic_log(topic)
+        log = self._logs.of(topic)
         return list(reading.commits(log, max(0, log.head - last + 1)))
 
     def read(
@@ -451,13 +327,13 @@ class Project:
 
         `since` is included; `until` is included if it is a commit, and not if it is an instant.
         """
-        log = self._topic_log(topic)
-        return reading.read(log, self._first(log, since), self._last(log, until), columns)
+        log = self._logs.of(topic)
+        return reading.read(log, self._logs.first(log, since), self._logs.last(log, until), columns)
 
     def scan(self, topic: str, *, since: Since = None, columns: Sequence[str] | None = None) -> Iterator[reading.Batch]:
         """The rows of a topic batch by batch, up to the end of the log, in constant memory."""
-        log = self._topic_log(topic)
-        return reading.scan(log, self._first(log, since), columns=columns)
+        log = self._logs.of(topic)
+        return reading.scan(log, self._logs.first(log, since), columns=columns)
 
     def follow(
         self,
@@ -468,8 +344,8 @@ class Project:
         stop: threading.Event | None = None,
     ) -> Iterator[reading.Batch]:
         """The same, and then each new commit as it comes, until `stop` is set."""
-        log = self._topic_log(topic)
-        return reading.follow(log, self._first(log, since), columns, stop=stop)
+        log = self._logs.of(topic)
+        return reading.follow(log, self._logs.first(log, since), columns, stop=stop)
 
     def dead(self, topic: str, *, since: Since = None, error: str | None = None) -> pa.Table:
         """The dead letters of a topic: bytes, reason, error, source, position, when they were seen, and how often.
@@ -478,11 +354,11 @@ class Project:
         them. Of an outlet: the changes that it could not deliver.
         """
         outlet = isinstance(self.declared.find(topic), model.Outlet)
-        log = self._letters_log(self.plan().outlet(topic)) if outlet else self._dead_log(topic)
-        found = reading.read(log, self._first(log, since))
-        letters = found if outlet else open_letters(self._topic_log(topic), found)
+        log = self._logs.undelivered(self.plan().outlet(topic)) if outlet else self._logs.dead(topic)
+        found = reading.read(log, self._logs.first(log, since))
+        letters = found if outlet else open_letters(self._logs.of(topic), found)
         chosen = letters if error is None else letters.filter(pc.equal(letters["error"], error))
-        return seen_once(chosen) if outlet else with_attempts(self._redrive_log(topic), chosen)
+        return seen_once(chosen) if outlet else with_attempts(self._logs.redrives(topic), chosen)
 
     def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
         """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
@@ -490,12 +366,12 @@ class Project:
         `error` chooses those of one class, such as `wrong-type`. Each row has the source and the event time of its
         letter, and the watermark as it stands: what is late by now is late.
         """
-        log, dead = self._topic_log(topic), self._dead_log(topic)
+        log, dead = self._logs.of(topic), self._logs.dead(topic)
         codec = open_codec(log.topic, self.settings.kafka, self.schemas)
-        first, last = self._first(dead, since), dead.head
-        done = redrive(log, dead, self._decoder(topic), codec=codec, first=first, error=error)
+        first, last = self._logs.first(dead, since), dead.head
+        done = redrive(log, dead, self._appender.decoder(topic), codec=codec, first=first, error=error)
         if done.rows or done.dead:
-            record_redrive(self._redrive_log(topic), first, last, error, done)
+            record_redrive(self._logs.redrives(topic), first, last, error, done)
         self._maintainer.after(log, log.head)
         return done
 
@@ -503,13 +379,13 @@ class Project:
         self, topic: str, name: str, *, delivery: Delivery = "at-least-once", member: int = 0, members: int = 1
     ) -> Reader:
         """A reader that remembers under its name how far it has come; members of one name share the keys."""
-        positions = open_storage(self._place("readers"), self.settings.storage)
-        return Reader(self._topic_log(topic), positions, name, delivery=delivery, member=member, members=members)
+        positions = self._logs.storage("readers")
+        return Reader(self._logs.of(topic), positions, name, delivery=delivery, member=member, members=members)
 
     def trim(self, topic: str, before: Since) -> int:
         """Let go of rows from before a commit, an instant of arrival or a time ago; returns how many rows went."""
-        log = self._topic_log(topic)
-        return trim(log, self._first(log, before))
+        log = self._logs.of(topic)
+        return trim(log, self._logs.first(log, before))
 
     # Views
 
@@ -622,7 +498,7 @@ class Project:
             self._stopped[topic] = error
             failed(error)
 
-        topics = [self._topic_log(name) for name, topic in self.plan().topics.items() if topic.intake is None]
+        topics = [self._logs.of(name) for name, topic in self.plan().topics.items() if topic.intake is None]
         with (
             self._watchman.watching(self._measured, self._notifier(wanted), alerted),
             self._board.told(self._gauge.figures, self._now),
@@ -693,8 +569,8 @@ class Project:
         """The status without alerts, which are told from it."""
         topics = [
             topic_status(
-                self._topic_log(name),
-                self._dead_log(name),
+                self._logs.of(name),
+                self._logs.dead(name),
                 self._waiting.get(name),
                 self._stopped.get(name),
                 self.wishes.paused("intake", name),
@@ -748,7 +624,7 @@ class Project:
         from headwater.engine.view import published
 
         planned = self.plan().view(view)
-        log = self._derived_log(planned)
+        log = self._logs.derived(planned)
         return log.head if log.watermark >= published(planned).watermark(watermark) else None
 
     def late(self, view: str) -> pa.Table:
@@ -768,7 +644,7 @@ class Project:
         after = None if first is None else dict.fromkeys(names, first - 1)
         upto = None if last is None else {name: min(last, self.head(name)) for name in names}
         if until is not None:
-            arrived = {name: reading.seek(self._topic_log(name), until) - 1 for name in names}
+            arrived = {name: reading.seek(self._logs.of(name), until) - 1 for name in names}
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return views.batch(view, after, upto)
 
@@ -792,7 +668,7 @@ class Project:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
         topics = [name for name in found.commits if name in self.plan().topics]
-        return replace(found, dead=sum(count_open(self._topic_log(name), self._dead_log(name)) for name in topics))
+        return replace(found, dead=sum(count_open(self._logs.of(name), self._logs.dead(name)) for name in topics))
 
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
@@ -833,7 +709,7 @@ class Project:
             settings.kafka,
             settings.webhooks,
             settings.storage,
-            open_storage(self._place("outlets"), settings.storage),
+            self._logs.storage("outlets"),
             halt,
             self._now,
             random.random,
@@ -843,7 +719,7 @@ class Project:
             planned,
             self._opened_views().feed(planned),
             lambda: self._open_target(planned, surroundings),
-            lambda: self._letters_log(planned),
+            lambda: self._logs.undelivered(planned),
             self._notes,
             self._patience,
             halt,
@@ -863,13 +739,13 @@ class Project:
         return Patience(settings.attempts, settings.backoff, settings.longest_backoff, settings.give_up_after)
 
     def _opened_views(self) -> Views:
-        with self._planning:
+        with self._declarations.guard:
             if self._views is None:
                 settings = self.settings.catch_up
                 self._views = Views(
                     self.plan(),
-                    self._topic_log,
-                    self._derived_log,
+                    self._logs.of,
+                    self._logs.derived,
                     self.folder / ".headwater",
                     self.settings.spark,
                     at_once=settings.views_at_once,
@@ -878,87 +754,11 @@ class Project:
                 )
             return self._views
 
-    # Within
-
-    def topic(self, name: str) -> model.Topic:
-        """The declared stream or table of that name."""
-        found = self.declared.find(name)
-        if isinstance(found, model.Topic):
-            if found.personal:
-                self.plan()
-            return found
-        if self._parsed.findings:
-            raise CheckFailed(self._parsed.findings)
-        known = ", ".join(sorted(topic.name for topic in self.declared.topics)) or "none"
-        raise UnknownTopic(
-            f'the project has no stream or table "{name}"',
-            detail=f"It declares: {known}.",
-            hint="Declare it with CREATE STREAM, or check the spelling.",
-            topic=name,
-        )
-
-    def _topic_log(self, name: str) -> TopicLog:
-        return self._open("log", self.topic(name))
-
-    def _dead_log(self, name: str) -> TopicLog:
-        return self._open("dead", dead_topic(self.topic(name)))
-
-    def _redrive_log(self, name: str) -> TopicLog:
-        return self._open("redrives", redrives_topic(self.topic(name)))
-
-    def _letters_log(self, planned: PlannedOutlet) -> TopicLog:
-        """The dead letters of an outlet."""
-        return self._open("undelivered", letters_topic(planned.outlet))
-
-    def _derived_log(self, planned: PlannedView) -> TopicLog:
-        """A changed declaration gives other rows, and so another topic: each plan of a view has its own."""
-        return self._open(DERIVED, planned.topic, f"/{planned.fingerprint}")
-
-    def _open(self, kind: str, topic: model.Topic, below: str = "") -> TopicLog:
-        place = f"{kind}/{folder_of(topic.name)}{below}"
-        with self._guard:
-            if place not in self._logs:
-                storage = open_storage(self._place(place), self.settings.storage)
-                self._logs[place] = TopicLog(topic, storage, now=self._now)
-            return self._logs[place]
-
-    def _decoder(self, name: str) -> Decoder:
-        topic = self.topic(name)
-        with self._guard:
-            return self._decoders.setdefault(topic.name, Decoder(topic))
-
-    def _place(self, below: str) -> str:
-        data = self.settings.data
-        return f"{data if '://' in data else self.folder / data}/{below}"
-
-    def _first(self, log: TopicLog, since: Since) -> int:
-        match since:
-            case None:
-                return 0
-            case int():
-                return since
-            case timedelta():
-                return reading.seek(log, self._now() - since)
-            case datetime():
-                return reading.seek(log, since if since.tzinfo else since.replace(tzinfo=UTC))
-
-    def _last(self, log: TopicLog, until: Since) -> int:
-        if until is None:
-            return log.head
-        return until if isinstance(until, int) else self._first(log, until) - 1
-
 
 def open_project(folder: str | Path = ".", *, now: Now = wall_clock) -> Project:
     """Open the project in a folder."""
     path = Path(folder).absolute()
     return Project(path, load_settings(path), now)
-
-
-def _checked(declared: model.Project, found: Sequence[Finding]) -> Plan:
-    """The plan with the findings of the files as well."""
-    plan = check(declared)
-    findings = sorted((*found, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
-    return replace(plan, findings=tuple(findings))
 
 
 def _together(bulk: Taken | None, rest: Taken) -> Taken:
@@ -968,50 +768,6 @@ def _together(bulk: Taken | None, rest: Taken) -> Taken:
     return replace(rest, rows=bulk.rows + rest.rows, dead=bulk.dead + rest.dead, path=bulk.path)
 
 
-@contextmanager
-def _rereadable(load: _Load) -> Iterator[_Load]:
-    """The load from a file that can be read twice: a stream is copied into a temporary one."""
-    if isinstance(load.file, str | Path):
-        yield load
-        return
-    with tempfile.SpooledTemporaryFile(max_size=64 * 1024 * 1024) as spooled:
-        shutil.copyfileobj(load.file, spooled)
-        spooled.seek(0)
-        yield replace(load, file=spooled)
-
-
 def _place(version: Version | None) -> tuple[int | None, int]:
     """Which version is served, and its newest batch; -1 before the first."""
     return (version.target.version if version else None, version.position.batch if version and version.position else -1)
-
-
-def _receipt(appended: Appended, dead: int) -> Receipt:
-    return Receipt(
-        appended.topic, appended.commit, appended.rows, dead, appended.watermark, appended.behind, appended.repeated
-    )
-
-
-def _refuse_dead(topic: str, decoded: Decoded) -> None:
-    if decoded.dead.num_rows:
-        first = decoded.dead.slice(0, 1).to_pylist()[0]
-        raise StrictLoadRefused(
-            f'{decoded.dead.num_rows} events for "{topic}" can\'t be read',
-            detail=f"The first is at {first['position']}: {first['reason']}. Nothing was appended.",
-            hint="Mend the events, or append without --strict: they become dead letters and the rest is appended.",
-            topic=topic,
-            dead=decoded.dead.num_rows,
-        )
-
-
-def _refuse_unsorted(log: TopicLog, rows: pa.Table, source: str) -> None:
-    late = log.count_late_by_order(rows, source) if log.topic.time else 0
-    if late > max(UNSORTED_ROWS, UNSORTED_SHARE * rows.num_rows):
-        raise UnsortedLoad(
-            f'{late:,} of the next {rows.num_rows:,} rows for "{log.topic.name}" would be late',
-            detail="They come behind newer rows of the same load: it is not sorted by event time. These rows were not "
-            "appended; batches before them were.",
-            hint="Append it as --history (stamped as a whole, nothing in it is late for itself), sort it, or say "
-            "--unsorted if rows are meant to be late.",
-            topic=log.topic.name,
-            late=late,
-        )
