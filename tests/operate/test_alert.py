@@ -172,7 +172,7 @@ def test_a_run_tells_a_webhook_and_other_processes_see_it(
     with hw.open(folder) as project, hw.open(folder) as other:
         project.append("sales", [{"id": "1", "amount": 1, "at": NOON}])
         hook.answers = [503]
-        with project._watchman.watching(project._measured, project._notifier(threading.Event()), told.append):
+        with project._overview.watched(threading.Event(), told.append):
             until(lambda: len(hook.requests) == 2 and project.alerts().firing)
             mine, theirs = (found.alerts().firing[0] for found in (project, other))
             assert (theirs.rule, theirs.state, theirs.since) == (mine.rule, mine.state, mine.since)

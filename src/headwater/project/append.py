@@ -18,7 +18,6 @@ from headwater.errors import StrictLoadRefused, UnsortedLoad
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk
 from headwater.log.journal import Now
-from headwater.log.maintenance import Maintainer
 from headwater.project.logs import Logs
 
 UNSORTED_SHARE = 0.1
@@ -101,9 +100,8 @@ class Load:
 class Appender:
     """Appends to the topics of a project. Thread-safe."""
 
-    def __init__(self, logs: Logs, maintainer: Maintainer, now: Now) -> None:
+    def __init__(self, logs: Logs, now: Now) -> None:
         self._logs = logs
-        self._maintainer = maintainer
         self._now = now
         self._guard = threading.Lock()
         self._decoders: dict[str, Decoder] = {}
@@ -132,7 +130,7 @@ class Appender:
             _refuse_dead(topic, decoded)
         dead = self._bury(topic, decoded, source, sequence, arrived_at)
         appended = log.append(decoded.rows, source=source, sequence=sequence, history=history, arrived_at=arrived_at)
-        self._maintainer.after(log, appended.commit)
+        self._logs.committed(log, appended.commit)
         return Receipt.of(appended, dead)
 
     def load(self, load: Load, progress: Tell, *, history: bool = False, strict: bool = False) -> Receipt:
@@ -153,7 +151,7 @@ class Appender:
             dead += self._bury(load.topic, decoded, load.source, None, self._now())
             appended = log.append(decoded.rows, source=load.source)
             commit, watermark = appended.commit, appended.watermark
-            self._maintainer.after(log, commit)
+            self._logs.committed(log, commit)
             rows, behind = rows + appended.rows, behind + appended.behind
             progress(Progress(rows, dead, bytes_read))
         return Receipt(load.topic, commit, rows, dead, watermark, behind)

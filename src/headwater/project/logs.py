@@ -18,6 +18,7 @@ from headwater.intake.schema.known import TOPIC as SCHEMAS
 from headwater.log import Storage, TopicLog, folder_of, open_storage
 from headwater.log import read as reading
 from headwater.log.journal import Now
+from headwater.log.maintenance import Maintainer
 from headwater.outlets.dead import letters_topic
 from headwater.plan import PlannedOutlet, PlannedView
 from headwater.project.declarations import Declarations
@@ -29,13 +30,14 @@ DERIVED = "derived"
 
 
 class Logs:
-    """Opens each log once. Thread-safe."""
+    """Opens each log once, and looks after it. Thread-safe."""
 
     def __init__(self, declarations: Declarations, folder: Path, settings: Settings, now: Now) -> None:
         self._declarations = declarations
         self._data = settings.data if "://" in settings.data else f"{folder / settings.data}"
         self._options = settings.storage
         self._now = now
+        self._maintainer = Maintainer()
         self._guard = threading.Lock()
         self._logs: dict[str, TopicLog] = {}
 
@@ -88,6 +90,14 @@ class Logs:
         if until is None:
             return log.head
         return until if isinstance(until, int) else self.first(log, until) - 1
+
+    def committed(self, log: TopicLog, commit: int) -> None:
+        """Look after a log, as is due after a commit, without keeping anyone waiting."""
+        self._maintainer.after(log, commit)
+
+    def close(self) -> None:
+        """Wait for maintenance that is under way."""
+        self._maintainer.close()
 
     def _open(self, kind: str, topic: model.Topic, below: str = "") -> TopicLog:
         place = f"{kind}/{folder_of(topic.name)}{below}"

@@ -1,8 +1,7 @@
-"""An opened project: what the command line, the dashboard and a user's own program work with."""
+"""An opened project as a whole: each of its calls is answered by one of the parts that it is made of."""
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,27 +11,20 @@ from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headwater import model
 from headwater.config import Settings, load_settings
-from headwater.errors import (
-    ArgumentRefused,
-    HeadwaterError,
-    SettingsRefused,
-)
+from headwater.errors import HeadwaterError
 from headwater.intake import Format
-from headwater.intake.attempts import record_redrive, with_attempts
-from headwater.intake.place import Surroundings as Inlets
-from headwater.intake.place import open_codec, open_intake, open_kafka
+from headwater.intake.place import open_codec
 from headwater.intake.protocol import Taken
-from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
+from headwater.intake.redrive import Redriven
 from headwater.intake.run import Intake
 from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import LOCAL_SOURCE, wall_clock
 from headwater.log import read as reading
 from headwater.log.journal import Now
-from headwater.log.maintenance import Maintainer, trim
+from headwater.log.maintenance import trim
 from headwater.log.reader import Delivery, Reader
 from headwater.operate import (
     Alert,
@@ -47,32 +39,25 @@ from headwater.operate import (
     Views,
     Why,
 )
-from headwater.operate.backlog import Backlog
-from headwater.operate.board import Board
 from headwater.operate.cut import ViewAt
-from headwater.operate.figures import Gauge
-from headwater.operate.halt import Halt, Until
-from headwater.operate.intake import drain, taking_in
-from headwater.operate.meanwhile import meanwhile
-from headwater.operate.notify import Notifier, Webhook
-from headwater.operate.outlet import Notes, OutletRun, Sending, Sent, drain_outlets
+from headwater.operate.outlet import Sent
 from headwater.operate.promotion import Promotion
-from headwater.operate.status import OutletStatus, topic_status
-from headwater.operate.ticking import Ticker
 from headwater.operate.views import DEFAULT_STORE
-from headwater.operate.watchman import Watchman, checked_rules
 from headwater.operate.why import MOST
-from headwater.operate.wish import Paused, Subject, Wishes
-from headwater.outlets import OpenTarget, Surroundings, open_target
-from headwater.outlets.dead import seen_once
-from headwater.outlets.webhook import Waiting
-from headwater.plan import Plan, PlannedOutlet, PlannedView
+from headwater.operate.wish import Paused, Wishes
+from headwater.outlets import OpenTarget, open_target
+from headwater.plan import Plan
+from headwater.project.administration import Administration
 from headwater.project.append import Appender, Load, Progress, Receipt
+from headwater.project.dead import Letters
 from headwater.project.declarations import Declarations
+from headwater.project.intake import Intakes, Waits
 from headwater.project.logs import Logs, Since
+from headwater.project.outlet import Outlets
+from headwater.project.run import Listeners, Runner
+from headwater.project.status import Overview
 from headwater.store import OpenStore, Position, Version, open_store
 
-STOP_POLL = timedelta(milliseconds=50)
 WATCH_POLL = timedelta(milliseconds=100)
 CUT_WAIT = timedelta(seconds=5)
 """How long a cut of several views is waited for."""
@@ -94,27 +79,32 @@ class Project:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self._now = now
-        self._open_store = open_store
-        self._open_target = open_target
         self.wishes = Wishes(folder / ".headwater")
-        self._notes = Notes(folder / ".headwater" / "outlets")
-        self._sent: dict[str, Sent] = {}
-        self._declarations = Declarations(folder, settings)
-        self._logs = Logs(self._declarations, folder, settings, now)
-        self._maintainer = Maintainer()
-        self._appender = Appender(self._logs, self._maintainer, now)
-        self._guard = threading.Lock()
+        self._open_store = open_store
+        self._patience = Patience(
+            settings.catch_up.attempts,
+            settings.catch_up.backoff,
+            settings.catch_up.longest_backoff,
+            settings.catch_up.give_up_after,
+        )
         self._views: Views | None = None
-        self._schemas: SchemaRegistry | None = None
-        self._waiting: dict[str, HeadwaterError | None] = {}
-        self._stopped: dict[str, HeadwaterError] = {}
-        self._ticker: Ticker | None = None
-        self._sending: Sending | None = None
-        rules = checked_rules(settings.rules(), self.declared, complete=self._declarations.are_whole)
-        self._watchman = Watchman(rules, settings.alerting.every, folder / ".headwater")
-        self._board = Board(folder / ".headwater")
-        self._gauge = Gauge(lambda view, name: self._opened_views().logs(view)[name], now)
+        self._declarations = Declarations(folder, settings)
+        self._administration = Administration(self._declarations, self.wishes)
+        self._logs = Logs(self._declarations, folder, settings, now)
+        self._appender = Appender(self._logs, now)
+        self._letters = Letters(self._declarations, self._logs)
+        self._intakes = Intakes(self._declarations, self._logs, self.wishes, folder, settings)
+        self._outlets = Outlets(
+            self._declarations, self._logs, self._intakes, self._opened_views, folder, settings, self._patience, now,
+            open_target,
+        )  # fmt: skip
+        self._overview = Overview(
+            self._declarations, self._intakes, self._opened_views, self._outlets, folder, settings, now
+        )
+        self._runner = Runner(
+            self._declarations, self._logs, self.wishes, self._intakes, self._opened_views, self._outlets,
+            self._overview, self.promote,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +116,7 @@ class Project:
 
     def close(self) -> None:
         """Wait for maintenance that is under way, and let go of the log and the stores."""
-        self._maintainer.close()
+        self._logs.close()
         if self._views is not None:
             self._views.close()
 
@@ -168,10 +158,7 @@ class Project:
         """Let what runs in this process follow other declarations."""
         if self._views is not None:
             self._views.take_over(plan, promotion)
-        if self._sending is not None:
-            self._sending.renew(promotion.outlets, [name for name in promotion.outlets if name in plan.outlets])
-        if self._ticker is not None:
-            self._ticker.add(self._logs.of(name) for name in promotion.topics)
+        self._runner.take_over(plan, promotion)
 
     # Appending
 
@@ -227,75 +214,19 @@ class Project:
         others have ended. One that is paused is left out. If a topic of Kafka has more than `bulk_above` messages that
         are not taken in, tasks of Spark read them, and they are one history commit.
         """
-        chosen = [one for one in self.intakes(*topics) if not self.wishes.paused("intake", one.log.topic.name)]
-        names = [one.log.topic.name for one in chosen]
-        bulk = {} if bulk_above is None else {name: self._take_backlog(name, bulk_above) for name in names}
-        return [_together(bulk.get(taken.stream), taken) for taken in drain(chosen)]
+        return self._intakes.take_in(topics, bulk_above, lambda: self._opened_views().spark)
 
-    def _take_backlog(self, name: str, above: int) -> Taken | None:
-        """What tasks of Spark took in; None if the backlog is not that large, isn't Kafka's, or needs one process."""
-        kafka = self.topic(name).intake
-        if not isinstance(kafka, model.Kafka) or kafka.dead_topic is not None:
-            return None
-        schemas, surroundings = self._logs.schemas().storage, self._surroundings(name)
-        backlog = Backlog(
-            self._logs.of(name),
-            self._logs.dead(name),
-            open_kafka(self.topic(name), surroundings),
-            surroundings.clusters.get(kafka.cluster, {}),
-            surroundings.group,
-            (schemas.url, schemas.options),
-            self._maintainer.after,
-        )
-        return backlog.take(above, lambda: self._opened_views().spark)
-
-    def intakes(
-        self, *topics: str, waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None
-    ) -> list[Intake]:
+    def intakes(self, *topics: str, waits: Waits = lambda _, __: None) -> list[Intake]:
         """The intakes of topics, by default of all that declare one, to be run by the caller.
 
         `waits` is told by a run what it waits for, and (None) when it goes on.
         """
-
-        def note(topic: str, error: HeadwaterError | None) -> None:
-            self._waiting[topic] = error
-            waits(topic, error)
-
-        named = topics or [topic.name for topic in self.declared.topics if topic.intake is not None]
-        return [self._intake(name, note) for name in named]
-
-    def _intake(self, name: str, waits: Callable[[str, HeadwaterError | None], None]) -> Intake:
-        log, surroundings = self._logs.of(name), self._surroundings(name)
-        return open_intake(log, self._logs.dead(name), surroundings, committed=self._maintainer.after, waits=waits)
-
-    def _surroundings(self, name: str) -> Inlets:
-        return Inlets(
-            self.name,
-            self.folder,
-            self.folder / ".headwater",
-            self._group(name),
-            self.settings.kafka,
-            self.settings.storage,
-            self.schemas,
-            self._logs.taken_in,
-        )
-
-    def _group(self, name: str) -> str:
-        """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
-        mine, group = self.topic(name).intake, f"headwater.{self.settings.name}"
-        others = (topic.intake for topic in self.declared.topics if topic.name != self.topic(name).name)
-        is_shared = isinstance(mine, model.Kafka) and any(
-            isinstance(other, model.Kafka) and mine.overlaps(other) for other in others
-        )
-        return f"{group}.{name}" if is_shared else group
+        return self._intakes.open(topics, waits)
 
     @property
     def schemas(self) -> SchemaRegistry:
         """The project's own schema registry, kept in its log."""
-        log = self._logs.schemas()
-        with self._guard:
-            self._schemas = self._schemas or SchemaRegistry(log)
-            return self._schemas
+        return self._intakes.schemas
 
     def tick(self, topic: str, to: datetime | None = None) -> Receipt:
         """Move the watermark without rows: to an instant, or as far as the silence of the sources allows."""
@@ -353,12 +284,7 @@ class Project:
         `error` chooses those of one class, such as `wrong-type`. Those that a redrive has brought back are not among
         them. Of an outlet: the changes that it could not deliver.
         """
-        outlet = isinstance(self.declared.find(topic), model.Outlet)
-        log = self._logs.undelivered(self.plan().outlet(topic)) if outlet else self._logs.dead(topic)
-        found = reading.read(log, self._logs.first(log, since))
-        letters = found if outlet else open_letters(self._logs.of(topic), found)
-        chosen = letters if error is None else letters.filter(pc.equal(letters["error"], error))
-        return seen_once(chosen) if outlet else with_attempts(self._logs.redrives(topic), chosen)
+        return self._letters.read(topic, since, error)
 
     def redrive(self, topic: str, *, since: Since = None, error: str | None = None) -> Redriven:
         """Decode dead letters again with today's declaration, and append what can be read now, each letter once.
@@ -366,14 +292,8 @@ class Project:
         `error` chooses those of one class, such as `wrong-type`. Each row has the source and the event time of its
         letter, and the watermark as it stands: what is late by now is late.
         """
-        log, dead = self._logs.of(topic), self._logs.dead(topic)
-        codec = open_codec(log.topic, self.settings.kafka, self.schemas)
-        first, last = self._logs.first(dead, since), dead.head
-        done = redrive(log, dead, self._appender.decoder(topic), codec=codec, first=first, error=error)
-        if done.rows or done.dead:
-            record_redrive(self._logs.redrives(topic), first, last, error, done)
-        self._maintainer.after(log, log.head)
-        return done
+        codec = open_codec(self.topic(topic), self.settings.kafka, self.schemas)
+        return self._letters.redrive(topic, since, error, self._appender.decoder(topic), codec)
 
     def reader(
         self, topic: str, name: str, *, delivery: Delivery = "at-least-once", member: int = 0, members: int = 1
@@ -422,40 +342,15 @@ class Project:
         A batch that is being written is finished. A pause outlives every process, and is no failure. What a view has is
         served, and the log takes events; what is paused is brought up to date by nothing.
         """
-        return self.wishes.pause(*self._administered(name), reason)
+        return self._administration.pause(name, reason)
 
     def resume(self, name: str) -> None:
         """Let a view or an intake that is paused go on from where it was; a view that has stopped begins again."""
-        self.wishes.resume(*self._administered(name))
+        self._administration.resume(name)
 
     def ask_replay(self, view: str) -> None:
         """Let the run that works on a view, now or next, build it anew from the log; it is not waited for."""
-        self.wishes.ask_replay(self._materialized(view).name)
-
-    def _administered(self, name: str) -> tuple[Subject, str]:
-        """What can be paused under a name: a view, or the intake of a topic."""
-        topic = self.declared.find(name)
-        if not isinstance(topic, model.Topic):
-            return "view", self._materialized(name).name
-        if topic.intake is None:
-            raise ArgumentRefused(
-                f'"{topic.name}" declares no intake',
-                detail="Its events are appended by calls, and nothing fetches them.",
-                hint="Pause the views that read it.",
-                topic=topic.name,
-            )
-        return "intake", topic.name
-
-    def _materialized(self, name: str) -> PlannedView:
-        planned = self.plan().view(name)
-        if not planned.view.materialized:
-            raise ArgumentRefused(
-                f'view "{planned.name}" has no rows of its own',
-                detail="It is a name for a query, put in place wherever it is read.",
-                hint="Name the views that read it.",
-                view=planned.name,
-            )
-        return planned
+        self._administration.ask_replay(view)
 
     def run(
         self,
@@ -464,7 +359,7 @@ class Project:
         progress: Callable[[Reading], None] = lambda _: None,
         ended: Callable[[CaughtUp], None] = lambda _: None,
         failed: Callable[[HeadwaterError], None] = lambda _: None,
-        waits: Callable[[str, HeadwaterError | None], None] = lambda _, __: None,
+        waits: Waits = lambda _, __: None,
         sent: Callable[[Sent], None] = lambda _: None,
         alerted: Callable[[Alert], None] = lambda _: None,
         promoted: Callable[[Promotion | HeadwaterError], None] = lambda _: None,
@@ -483,104 +378,33 @@ class Project:
         when another process asks for a promotion, and `promoted` is told what came of it. What is told (`sent`: how far
         outlets have come) is told from several threads.
         """
-        opened, wanted = self._opened_views(), stop or threading.Event()
-        self._stopped.clear()
+        listeners = Listeners(progress, ended, failed, waits, sent, alerted, promoted)
+        return self._runner.run(views, options, listeners, stop or threading.Event(), wait=wait, stays=stays)
 
-        def report(reading: Reading) -> None:
-            self._gauge.take(reading)
-            progress(reading)
-
-        def end(done: CaughtUp) -> None:
-            self._gauge.end(done)
-            ended(done)
-
-        def stopped(topic: str, error: HeadwaterError) -> None:
-            self._stopped[topic] = error
-            failed(error)
-
-        topics = [self._logs.of(name) for name, topic in self.plan().topics.items() if topic.intake is None]
-        with (
-            self._watchman.watching(self._measured, self._notifier(wanted), alerted),
-            self._board.told(self._gauge.figures, self._now),
-            Ticker(topics, self._maintainer.after) as self._ticker,
-            meanwhile("promoting", lambda: self._obey_promotions(promoted), STOP_POLL),
-            taking_in(self.intakes(waits=waits), self.wishes, stopped) as takes_in,
-            Sending(lambda name: self._outlet_run(self.plan().outlet(name), sent), failed) as self._sending,
-            meanwhile("stopping", lambda: opened.stop() if wanted.is_set() else None, STOP_POLL),
-        ):
-            self._sending.begin(self.outlets(*views))
-            done = opened.keep_up(views or None, options, report, end, wait=wait, stays=stays)
-            while (takes_in() or self._sending.is_going_on) and not wanted.wait(STOP_POLL.total_seconds()):
-                pass  # every view has ended, and the log or an outlet goes on
-        return done
-
-    def _obey_promotions(self, promoted: Callable[[Promotion | HeadwaterError], None]) -> None:
-        """Promote, if another process has asked for it."""
-        asked = self.wishes.promotion()
-        if asked is None:
-            return
-        number, only_tell = asked
-        found: Promotion | HeadwaterError
-        try:
-            found = self.promote(only_tell=only_tell)
-        except HeadwaterError as error:
-            found = error
-        outcome = {"error": found.as_dict()} if isinstance(found, HeadwaterError) else {"promotion": found.as_dict()}
-        self.wishes.promotion_is_done(number, outcome)
-        if not only_tell:
-            promoted(found)
+    def outlets(self, *views: str) -> list[str]:
+        """The names of the outlets of views, by default of all."""
+        return self._outlets.names(views)
 
     def send(self, *outlets: str) -> list[Sent]:
         """Send what outlets, by default all, have to send, up to where their views are. One that fails stops alone.
 
         Where the target allows it each change is there exactly once, however often and wherever this is called.
         """
-        return drain_outlets(self._outlet_runs(outlets or self.outlets()))
+        return self._outlets.send(outlets)
 
     def status(self) -> Status:
         """How topics, views and outlets are: heads, watermarks, lag, ledgers, alerts; the figures of what runs.
 
         Of views that another process runs, the figures are at most some seconds old.
         """
-        found = self._measured()
-        return replace(found, alerts=self._watchman.alerts(found).alerts)
+        return self._overview.status()
 
     def alerts(self) -> Alerts:
         """What the rules of alerts say: those that are pending, that fire, and that were resolved within the hour.
 
         It is what a run has found lately, in whichever process; else it is looked at now, by what is known here.
         """
-        return self._watchman.alerts(self._measured())
-
-    def _notifier(self, wanted: threading.Event) -> Notifier | None:
-        settings = self.settings.alerting
-        if settings.to is None:
-            return None
-        if settings.headers is not None and settings.headers not in self.settings.webhooks:
-            raise SettingsRefused(
-                f'alerting names the headers "{settings.headers}", which are not there',
-                hint=f"Write them into [webhooks.{settings.headers}] of headwater.toml.",
-            )
-        headers = self.settings.webhooks[settings.headers] if settings.headers else {}
-        waiting = Waiting(Until(wanted), self._now, random.random)
-        return Notifier(self.name, Webhook(settings.to, headers, settings.secret), waiting)
-
-    def _measured(self) -> Status:
-        """The status without alerts, which are told from it."""
-        topics = [
-            topic_status(
-                self._logs.of(name),
-                self._logs.dead(name),
-                self._waiting.get(name),
-                self._stopped.get(name),
-                self.wishes.paused("intake", name),
-            )
-            for name in self.plan().topics
-        ]
-        figures = [*self._board.read(self._now()), *self._gauge.figures()]  # of what ran here, what is known here
-        views = self._opened_views().status({topic.topic: topic.dead for topic in topics}, figures)
-        outlets = [self._outlet_status(planned) for planned in self.plan().outlets.values()]
-        return Status(self.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
+        return self._overview.alerts()
 
     def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
         """Answer an SQL statement from a store, which it can't write to."""
@@ -668,7 +492,7 @@ class Project:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
         topics = [name for name in found.commits if name in self.plan().topics]
-        return replace(found, dead=sum(count_open(self._logs.of(name), self._logs.dead(name)) for name in topics))
+        return replace(found, dead=self._letters.count(topics))
 
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""
@@ -688,57 +512,8 @@ class Project:
         """
         return self._opened_views().explain(view, spark=spark)
 
-    def outlets(self, *views: str) -> list[str]:
-        """The names of the outlets of views, by default of all."""
-        named = {self.plan().view(name).name for name in views}
-        outlets = self.plan().outlets.values()
-        return [planned.name for planned in outlets if not named or planned.view.name in named]
-
-    def _outlet_runs(self, outlets: Sequence[str], sent: Callable[[Sent], None] = lambda _: None) -> list[OutletRun]:
-        return [self._outlet_run(self.plan().outlet(name), sent) for name in outlets]
-
-    def _outlet_run(self, planned: PlannedOutlet, sent: Callable[[Sent], None] = lambda _: None) -> OutletRun:
-        def report(found: Sent) -> None:
-            self._sent[planned.name] = found
-            sent(found)
-
-        settings, halt = self.settings, Halt()
-        surroundings = Surroundings(
-            self.name,
-            self.folder,
-            settings.kafka,
-            settings.webhooks,
-            settings.storage,
-            self._logs.storage("outlets"),
-            halt,
-            self._now,
-            random.random,
-            self.schemas,
-        )
-        return OutletRun(
-            planned,
-            self._opened_views().feed(planned),
-            lambda: self._open_target(planned, surroundings),
-            lambda: self._logs.undelivered(planned),
-            self._notes,
-            self._patience,
-            halt,
-            random.random,
-            self._now,
-            report,
-        )
-
-    def _outlet_status(self, planned: PlannedOutlet) -> OutletStatus:
-        sent = self._sent.get(planned.name) or self._notes.read(planned)
-        feed = self._opened_views().feed(planned)
-        return OutletStatus(sent, min(feed.lag(sent.place), feed.lag(sent.seen)))
-
-    @property
-    def _patience(self) -> Patience:
-        settings = self.settings.catch_up
-        return Patience(settings.attempts, settings.backoff, settings.longest_backoff, settings.give_up_after)
-
     def _opened_views(self) -> Views:
+        """The views, which follow a promotion from then on."""
         with self._declarations.guard:
             if self._views is None:
                 settings = self.settings.catch_up
@@ -759,13 +534,6 @@ def open_project(folder: str | Path = ".", *, now: Now = wall_clock) -> Project:
     """Open the project in a folder."""
     path = Path(folder).absolute()
     return Project(path, load_settings(path), now)
-
-
-def _together(bulk: Taken | None, rest: Taken) -> Taken:
-    """What was taken in by tasks of Spark, if anything was, and then by this process."""
-    if bulk is None:
-        return rest
-    return replace(rest, rows=bulk.rows + rest.rows, dead=bulk.dead + rest.dead, path=bulk.path)
 
 
 def _place(version: Version | None) -> tuple[int | None, int]:
