@@ -83,6 +83,18 @@ def test_patience_ends_where_the_settings_say_so(shop: Shop, hook: Hook) -> None
     assert [type(found) for found in failures] == [TargetUnavailable]
 
 
+def test_an_outlet_whose_notes_cannot_be_kept_sends_all_the_same(
+    shop: Shop, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    (shop.folder / ".headwater" / "outlets" / "o.json").mkdir(parents=True)
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project:
+        (sent,) = project.send()
+    assert (sent.error, sent.place, len(hook.requests)) == (None, Place(1, 0), 1)
+    assert "how far outlet o is could not be written down" in caplog.text
+    assert [found.name for found in (shop.folder / ".headwater" / "outlets").iterdir() if found.is_dir()] == ["o.json"]
+
+
 def test_an_outlet_that_fails_for_good_stops_alone(shop: Shop, hook: Hook) -> None:
     shop.declare(f"CREATE OUTLET o FROM spend TO '{hook.url}'; CREATE OUTLET p FROM spend TO 'delta://exports/spend'")
     hook.answers = [404]

@@ -7,7 +7,6 @@ has ended without a word: nobody believes it, and the next run removes it.
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,10 +15,10 @@ from pathlib import Path
 
 from headwater.operate.figures import Figures
 from headwater.operate.meanwhile import meanwhile
+from headwater.operate.record import tell
 
 EVERY, FRESH = timedelta(seconds=2), timedelta(seconds=15)
 _FILES = "figures-*.json"
-_logger = logging.getLogger("headwater.run")
 
 
 class Board:
@@ -50,13 +49,7 @@ class Board:
 
     def _write(self, at: datetime, figures: Iterable[Figures]) -> None:
         record = {"at": at.isoformat(), "views": [found.record(at) for found in figures]}
-        staged = self._own.with_suffix(".tmp")
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            staged.write_text(json.dumps(record, default=str), encoding="utf-8")
-            staged.replace(self._own)
-        except OSError as cause:
-            _logger.warning("figures could not be written down: %s", cause)
+        tell("figures", self._own, record)
 
     def _clear(self, now: datetime) -> None:
         """Remove what nobody believes any more."""

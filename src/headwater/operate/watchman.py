@@ -7,7 +7,6 @@ processes can tell how things are. While no run has looked for a while, whoever 
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -22,10 +21,10 @@ from headwater.operate.alert import Alarms, Alert
 from headwater.operate.meanwhile import meanwhile
 from headwater.operate.measure import Gauges
 from headwater.operate.notify import Notifier
+from headwater.operate.record import tell
 from headwater.operate.status import Status
 
 FILE = "alerts.json"
-_logger = logging.getLogger("headwater.run")
 
 
 @dataclass(frozen=True)
@@ -118,13 +117,7 @@ class Watchman:
     def _keep(self, found: Alerts) -> None:
         self._found = found
         record = {name: value for name, value in found.as_dict().items() if name != "rules"}
-        staged = self._file.with_suffix(".tmp")
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            staged.write_text(json.dumps(record, default=str), encoding="utf-8")
-            staged.replace(self._file)
-        except OSError as cause:
-            _logger.warning("alerts could not be kept: %s", cause)
+        tell("alerts", self._file, record)
 
     def _kept(self) -> Alerts | None:
         """What was kept by a run, of the rules that there still are."""
