@@ -206,6 +206,21 @@ def test_who_looks_goes_on_after_a_look_that_failed(folder: Path, caplog: pytest
     assert "please report it" in caplog.text
 
 
+def test_an_alert_that_cannot_be_sent_at_all_does_not_keep_the_next_one_from_it(
+    hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers, alert = {"Authorization": "\u2603"}, Alert("dead letters", "topic", "sales", "firing", 1, 0, NOON, "one")
+    with Notifier("shop", Webhook(hook.url, headers), Waiting(Stopwatch(), lambda: NOON, lambda: 0.0)) as notifier:
+        notifier.send(alert)
+        until(lambda: notifier.undelivered)
+        del headers["Authorization"]
+        notifier.send(alert)
+        until(lambda: notifier.undelivered is None)
+    assert len(hook.requests) == 1
+    assert "it could not be sent (UnicodeEncodeError)" in caplog.text
+    assert "\u2603" not in caplog.text
+
+
 class Stopwatch:
     """A pause that takes no time."""
 

@@ -8,10 +8,9 @@ process can leave one, and every run of the project obeys it.
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from headwater.log import folder_of, wall_clock
 from headwater.operate.halt import Halt
+from headwater.operate.meanwhile import meanwhile
 from headwater.operate.record import put
 
 POLL = timedelta(milliseconds=200)
@@ -110,24 +110,16 @@ class Wishes:
         (self._folder / "promotion").unlink(missing_ok=True)
         return None
 
-    @contextmanager
-    def obeyed(self, subject: Subject, name: str, halt: Halt) -> Iterator[None]:
+    def obeyed(self, subject: Subject, name: str, halt: Halt) -> AbstractContextManager[None]:
         """Meanwhile end the work of a view or an intake when it is to be paused, or replayed."""
-        over = threading.Event()
 
         def look() -> None:
-            while not over.wait(POLL.total_seconds()):
-                if self.paused(subject, name) or (subject == "view" and self.is_replay_asked(name)):
-                    halt.now()
-                    return
+            if halt.is_wanted:
+                return
+            if self.paused(subject, name) or (subject == "view" and self.is_replay_asked(name)):
+                halt.now()
 
-        looking = threading.Thread(target=look, name=f"headwater-wishes-{name}", daemon=True)
-        looking.start()
-        try:
-            yield
-        finally:
-            over.set()
-            looking.join()
+        return meanwhile(f"obeying what is wanted of {subject} {name}", look, POLL)
 
     def _replay(self, view: str) -> Path:
         return self._place("view", view) / "replay"
