@@ -104,12 +104,12 @@ def walk(page: Page, url: str, shots: Path) -> None:
     assert not broken
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_demo_is_seen_in_a_browser_and_ends_with_every_view_verified(page: Page, tmp_path: Path) -> None:
-    with demo("9m", tmp_path) as (process, url):
+    with demo("30m", tmp_path) as (process, url):
         walk(page, url, tmp_path)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=300)
+        out, _ = process.communicate(timeout=600)
     assert process.returncode == 0, out
     assert "ledger remainder 0, verify identical" in out
     assert out.count("identical\n") >= 6
