@@ -33,7 +33,7 @@ class Sides:
 
     def ours(self) -> pa.Table:
         """The view's rows over the whole log."""
-        log = self.project._topic_log("bids")
+        log = self.project._logs.of("bids")
         return batch_rows(self.spark, self.project.plan().view("v"), {"bids": log}, {"bids": log.head})
 
     def peer(self) -> pa.Table:

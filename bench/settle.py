@@ -56,7 +56,7 @@ QUESTIONS = (
 
 def duels(data: Data, spark: Any) -> list[Duel]:
     """Every question."""
-    log = data.project()._topic_log("bids")
+    log = data.project()._logs.of("bids")
     settled_at = watermark_at(log, log.head)
 
     def plain(question: Question) -> Callable[[], Any]:

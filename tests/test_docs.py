@@ -122,7 +122,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=280,
+            timeout=900,
             check=False,
         )
 
@@ -133,6 +133,7 @@ def pages() -> list[str]:
     return [str(page.relative_to(ROOT)) for page in found if any(blocks_of(page.read_text(encoding="utf-8")))]
 
 
+@pytest.mark.timeout(1200)  # a page may start Spark many times
 @pytest.mark.parametrize("page", pages())
 def test_a_page_shows_what_really_happens(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

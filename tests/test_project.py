@@ -18,6 +18,7 @@ import pytest
 import headwater as hw
 from headwater.errors import StrictLoadRefused, UnknownTopic, UnsortedLoad
 from headwater.project import Progress, Project
+from tests.patience import PATIENCE
 
 STREAMS = """
 CREATE STREAM orders (
@@ -204,7 +205,7 @@ def test_following_sees_what_another_thread_appends(project: Project) -> None:
     watcher.start()
     project.append("orders", [order("b", 2)])
     project.append("orders", [order("c", 3)])
-    watcher.join(timeout=20)
+    watcher.join(PATIENCE)
     assert seen == ["a", "b", "c"]
 
 

@@ -12,6 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -23,15 +25,27 @@ FROM payments_by_country
 GROUP BY country ORDER BY paid DESC"""
 
 
-def started(demo: subprocess.Popen[str]) -> str:
-    """Where the demo is served, once every view has rows."""
-    assert demo.stdout is not None
-    url = ""
-    for line in demo.stdout:
+@contextmanager
+def demo(length: str, folder: Path | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The demo in a process of its own, for so long at most, and where it is served, once every view has rows."""
+    command = [sys.executable, "-c", "from headwater.cli import main; main()", "demo", "--for", length, "--port", "0"]
+    both = subprocess.STDOUT
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=both, text=True) as process:
+        try:
+            yield process, _url_of(process)
+        finally:
+            process.kill()
+
+
+def _url_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    url, lines = "", list[str]()
+    for line in process.stdout:
+        lines.append(line)
         url = found[0] if (found := re.match(r"http://[\d.:]+", line)) else url
         if "every view is served" in line:
             return url
-    raise SystemExit("the demo has ended")
+    raise RuntimeError(f"the demo has ended: {''.join(lines)}")
 
 
 def take(page: Page, name: str) -> None:
@@ -77,9 +91,7 @@ def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("there is no chromium: `make servers` installs it")
-    command = [sys.executable, "-c", "from headwater.cli import main; main()", "demo", "--for", "60m", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo, sync_playwright() as playwright:
-        url = started(demo)
+    with demo("60m") as (process, url), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         light = browser.new_page(color_scheme="light", viewport={"width": WIDTH, "height": HEIGHT})
         light.goto(url)
@@ -87,7 +99,8 @@ def main() -> None:
         look(light, url)
         ask(browser.new_page(color_scheme="dark", viewport={"width": WIDTH, "height": HEIGHT}), url)
         browser.close()
-        demo.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=300)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 import headwater as hw
 from headwater.project import Project
+from tests.patience import until
 from tests.servers.postgres import format_postgres
 from tests.servers.process import free_port, running, server_folder
 from tests.servers.redis import RedisServer
@@ -80,13 +81,6 @@ def rows(project: Project, view: str) -> int:
     return dict(version.position.commits).get("sales", 0) if version and version.position else 0
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 @pytest.mark.skipif(not IS_LONG, reason="it takes minutes; stores meet lost connections in tests of their own")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", [postgres, redis])
@@ -107,17 +101,17 @@ def test_a_server_that_is_away_for_half_a_minute_is_waited_for(
             )
             follow.start()
             try:
-                wait_for(lambda: rows(project, "kept") == rows(project, "other") == project.head("sales"))
+                until(lambda: rows(project, "kept") == rows(project, "other") == project.head("sales"))
                 up.close()
                 back = time.monotonic() + AWAY
                 for number in range(1, 20):
                     sell(project, number)
                     time.sleep(1)
-                wait_for(lambda: rows(project, "other") == project.head("sales"))
+                until(lambda: rows(project, "other") == project.head("sales"))
                 assert notes and follow.is_alive()
                 time.sleep(max(0, back - time.monotonic()))
                 up.enter_context(serve())
-                wait_for(lambda: rows(project, "kept") == project.head("sales"))
+                until(lambda: rows(project, "kept") == project.head("sales"))
             finally:
                 stop.set()
                 follow.join(60)

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import headwater as hw
 from headwater.cli import app
+from tests.patience import PATIENCE
 
 UNSET = ("FORCE_COLOR", "HEADWATER_PROJECT")
 
@@ -34,7 +35,7 @@ def headwater(*arguments: object, folder: Path, stdin: bytes = b"") -> subproces
 def process(*arguments: object, folder: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from headwater.cli import main; main()", *map(str, arguments)]
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
-    done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, env=environment, timeout=60)
+    done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, env=environment, timeout=PATIENCE)
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -182,7 +183,7 @@ def test_tail_follows_until_it_is_interrupted(shop: Path) -> None:
     headwater("append", "orders", "orders.jsonl", folder=shop)
     seen = [json.loads(tail.stdout.readline())["id"] for _ in range(6)]
     tail.send_signal(signal.SIGINT)
-    _, problems = tail.communicate(timeout=20)
+    _, problems = tail.communicate(timeout=PATIENCE)
     assert seen == ["o-1", "o-2", "o-3", "o-5", "o-6", "o-8"]
     assert (tail.returncode, problems) == (130, "")
 

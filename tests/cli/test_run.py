@@ -13,6 +13,7 @@ from headwater.errors import PromotionRefused, TargetDenied, ViewFailed
 from headwater.operate import Alert, CaughtUp, Reading, Sent
 from headwater.operate.promotion import Promotion
 from headwater.outlets import Place
+from tests.patience import PATIENCE
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FOLLOWS = Reading("spend", {"payments": 7}, {"payments": 9}, 30, AT, version=2)
@@ -84,5 +85,5 @@ def test_a_signal_asks_for_the_end_and_what_was_there_before_is_restored() -> No
     with ended_by_signals() as stop:
         assert not stop.is_set()
         os.kill(os.getpid(), signal.SIGTERM)
-        assert stop.wait(5)
+        assert stop.wait(PATIENCE)
     assert signal.getsignal(signal.SIGTERM) is before

@@ -16,6 +16,7 @@ import headwater as hw
 from headwater.cli.app import app
 from headwater.cli.watch import Board
 from tests.cli.test_commands import headwater, records
+from tests.patience import PATIENCE
 from tests.serve.conftest import DECLARED, Bank
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -106,7 +107,7 @@ def test_watch_shows_what_another_process_changes(folder: Path) -> None:
 
             writing = threading.Thread(target=write)
             writing.start()
-            out, _ = watching.communicate(timeout=60)
+            out, _ = watching.communicate(timeout=PATIENCE)
             ended.set()
             writing.join()
     assert watching.returncode == 0

@@ -40,7 +40,7 @@ def test_two_scans_of_a_topic_end_at_the_same_commit_whatever_is_appended_meanwh
     with hw.open(tmp_path) as project:
         project.append("sales", {"id": "first", "at": START})
         planned, topic = project.plan().view("twice"), project.topic("sales")
-        log = Growing(topic, project._topic_log("sales").storage)
+        log = Growing(topic, project._logs.of("sales").storage)
         log.project = tmp_path
         checkpoint, changes = Checkpoint.of(planned, tmp_path / "checkpoint"), list[Changes]()
         LiveView(planned, (), {"sales": log}, checkpoint, changes.append, lambda _: None).catch_up(spark, {})

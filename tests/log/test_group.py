@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from headwater.log.group import Group
+from tests.patience import PATIENCE
 
 
 def test_callers_that_come_while_a_group_is_served_share_the_next() -> None:
@@ -17,18 +19,18 @@ def test_callers_that_come_while_a_group_is_served_share_the_next() -> None:
     def serve(requests: Sequence[int]) -> list[int]:
         groups.append(list(requests))
         entered.set()
-        release.wait(5)
+        release.wait(PATIENCE)
         return [request * 10 for request in requests]
 
     group: Group[int, int] = Group(serve)
     answers: dict[int, int] = {}
     threads = [threading.Thread(target=lambda n=n: answers.update({n: group.submit(n)})) for n in range(50)]
     threads[0].start()
-    entered.wait(5)
+    entered.wait(PATIENCE)
     for number, thread in enumerate(threads[1:], 1):
         thread.start()
         while len(group._waiting) < number:
-            pass
+            time.sleep(0.001)
     release.set()
     for thread in threads:
         thread.join()

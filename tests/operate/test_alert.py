@@ -7,10 +7,10 @@ import hmac
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,8 +23,10 @@ from headwater.operate.ledger import Ledger
 from headwater.operate.measure import Gauges
 from headwater.operate.notify import ATTEMPTS, Notifier, Webhook
 from headwater.operate.status import Status, ViewStatus
+from headwater.operate.watchman import Watchman
 from headwater.outlets.webhook import Waiting
 from tests.outlets.hook import Hook, hooked
+from tests.patience import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -160,14 +162,6 @@ def hook() -> Iterator[Hook]:
         yield found
 
 
-def until(condition: Callable[[], Any]) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it never came")
-
-
 def test_a_run_tells_a_webhook_and_other_processes_see_it(
     folder: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +172,7 @@ def test_a_run_tells_a_webhook_and_other_processes_see_it(
     with hw.open(folder) as project, hw.open(folder) as other:
         project.append("sales", [{"id": "1", "amount": 1, "at": NOON}])
         hook.answers = [503]
-        with project._watchman.watching(project._measured, project._notifier(threading.Event()), told.append):
+        with project._overview.watched(threading.Event(), told.append):
             until(lambda: len(hook.requests) == 2 and project.alerts().firing)
             mine, theirs = (found.alerts().firing[0] for found in (project, other))
             assert (theirs.rule, theirs.state, theirs.since) == (mine.rule, mine.state, mine.since)
@@ -193,6 +187,38 @@ def test_a_run_tells_a_webhook_and_other_processes_see_it(
     assert hook.keys[0] == hook.keys[1], "a repetition can be told"
     kept = (folder / ".headwater" / "alerts.json").read_text()
     assert not [word for word in ("hush", "not a word", hook.url) if word in kept]
+
+
+def test_who_looks_goes_on_after_a_look_that_failed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    failures: list[Exception] = [OSError(24, "Too many open files"), KeyError("sales")]
+
+    def status() -> Status:
+        if failures:
+            raise failures.pop(0)
+        return Status("shop", NOON, (), (replace(view(10, 0), heads={"sales": 99}),))
+
+    told: list[Alert] = []
+    watchman = Watchman([Rule(name="behind", when="lag", above=10)], timedelta(milliseconds=1), folder)
+    with watchman.watching(status, None, told.append):
+        until(lambda: told)
+    assert [(alert.rule, alert.name, alert.state) for alert in told] == [("behind", "spend", "firing")]
+    assert "Too many open files. Make sure that the project's folder can be read" in caplog.text
+    assert "please report it" in caplog.text
+
+
+def test_an_alert_that_cannot_be_sent_at_all_does_not_keep_the_next_one_from_it(
+    hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers, alert = {"Authorization": "\u2603"}, Alert("dead letters", "topic", "sales", "firing", 1, 0, NOON, "one")
+    with Notifier("shop", Webhook(hook.url, headers), Waiting(Stopwatch(), lambda: NOON, lambda: 0.0)) as notifier:
+        notifier.send(alert)
+        until(lambda: notifier.undelivered)
+        del headers["Authorization"]
+        notifier.send(alert)
+        until(lambda: notifier.undelivered is None)
+    assert len(hook.requests) == 1
+    assert "it could not be sent (UnicodeEncodeError)" in caplog.text
+    assert "\u2603" not in caplog.text
 
 
 class Stopwatch:

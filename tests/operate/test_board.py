@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from headwater.operate import Reading
-from headwater.operate.board import EVERY, FRESH, Board
+from headwater.operate.board import FRESH, Board
 from headwater.operate.figures import Figures, Gauge
+from tests.patience import PATIENCE, until
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WRITER = """
@@ -57,16 +58,15 @@ def test_another_process_is_believed_while_it_runs(tmp_path: Path) -> None:
     with subprocess.Popen(writer, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         process.stdout.readline()
-        deadline = datetime.now(UTC) + 20 * EVERY
-        while not (told := board.read(datetime.now(UTC))) and datetime.now(UTC) < deadline:
-            pass
+        until(lambda: board.read(datetime.now(UTC)))
+        told = board.read(datetime.now(UTC))
         assert [(found.view, found.state, found.lag, found.batch_time(0.5)) for found in told] == [
             ("spend", "following", 2, 0.5)
         ]
         assert board.read(datetime.now(UTC) + FRESH + timedelta(seconds=10)) == [], "it is too old"
         process.stdin.write("\n")
         process.stdin.flush()
-        process.wait(30)
+        process.wait(PATIENCE)
     assert list(tmp_path.iterdir()) == [], "who ends takes the figures down"
 
 

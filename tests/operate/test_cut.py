@@ -19,6 +19,7 @@ from headwater.errors import ArgumentRefused, NotReached
 from headwater.operate.cut import Stand, newest_cut
 from headwater.project import Project
 from headwater.store import Batch, Position, Target
+from tests.patience import PATIENCE
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SQL = """
@@ -100,7 +101,7 @@ def test_a_cut_that_is_not_there_yet_is_waited_for(market: Market) -> None:
     assert "Counts is at sales 3; shops is at sales 5" in str(refused.value.detail)
     timer = threading.Timer(0.2, market.advance, ("counts", 5))
     timer.start()
-    assert market.read(wait=20) == (5, 1, 0)
+    assert market.read(wait=PATIENCE) == (5, 1, 0)
 
 
 def test_rows_belong_together_while_both_views_go_on(tmp_path: Path) -> None:
@@ -120,9 +121,9 @@ def test_rows_belong_together_while_both_views_go_on(tmp_path: Path) -> None:
         for writer in writers:
             writer.start()
         try:
-            found, until = [market.read(wait=20) for _ in range(10)], time.monotonic() + 20
+            found, until = [market.read(wait=PATIENCE) for _ in range(10)], time.monotonic() + PATIENCE
             while len({commit for commit, _, _ in found}) == 1 and time.monotonic() < until:
-                found.append(market.read(wait=20))
+                found.append(market.read(wait=PATIENCE))
         finally:
             over.set()
             for writer in writers:

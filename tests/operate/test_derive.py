@@ -50,7 +50,7 @@ def chain(spark: object) -> Iterator[Scenario]:
 
 def topic(found: Scenario) -> list[tuple[object, ...]]:
     project = found.project
-    rows = read(project._derived_log(project.plan().view("per_shop")))
+    rows = read(project._logs.derived(project.plan().view("per_shop")))
     return [tuple(row.values()) for row in rows.select(["shop", "window_end", "total", "_watermark"]).to_pylist()]
 
 
@@ -60,7 +60,7 @@ def test_what_is_final_is_published_in_the_order_of_time_and_key(chain: Scenario
     expected = [("a", at(10), 1), ("b", at(10), 2), ("a", at(20), 4)]
     assert [row[:3] for row in topic(chain)] == expected
     assert {row[3] for row in topic(chain)} == {epoch}, "they were published at once, and nothing is late"
-    log = chain.project._derived_log(chain.project.plan().view("per_shop"))
+    log = chain.project._logs.derived(chain.project.plan().view("per_shop"))
     assert log.watermark == at(25), "as far as the view is"
     chain.expect("best", [{"until": at(20), "most": 4, "n": 3}])
 
@@ -82,7 +82,7 @@ def test_what_a_crash_kept_from_being_published_is_published_next_time(chain: Sc
 
 
 def test_publishing_twice_changes_nothing(chain: Scenario) -> None:
-    log = chain.project._derived_log(chain.project.plan().view("per_shop"))
+    log = chain.project._logs.derived(chain.project.plan().view("per_shop"))
     rows = chain.rows("per_shop")
     assert not publish(log, rows, at(3), at(60), "per_shop"), "chosen when the topic's watermark was another"
     assert log.watermark == at(25)

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from headwater.operate.halt import Halt, side_by_side
+from tests.patience import PATIENCE
 
 
 class Query:
@@ -26,14 +27,14 @@ class Query:
         self._stopped.set()
 
     def run(self) -> None:
-        assert self._stopped.wait(10)
+        assert self._stopped.wait(PATIENCE)
 
 
 def test_results_come_in_the_order_of_the_tasks_whichever_ends_first() -> None:
     second_is_done = threading.Event()
 
     def first() -> str:
-        assert second_is_done.wait(10)
+        assert second_is_done.wait(PATIENCE)
         return "first"
 
     def second() -> str:
@@ -45,14 +46,14 @@ def test_results_come_in_the_order_of_the_tasks_whichever_ends_first() -> None:
 
 def test_no_more_tasks_run_at_a_time_than_asked_for() -> None:
     running, most = 0, 0
-    guard = threading.Lock()
+    guard, three = threading.Lock(), threading.Barrier(3)
 
     def task() -> None:
         nonlocal running, most
         with guard:
             running += 1
             most = max(most, running)
-        time.sleep(0.01)
+        three.wait(PATIENCE)
         with guard:
             running -= 1
 
@@ -86,6 +87,6 @@ def test_a_wait_ends_with_the_halt() -> None:
     halt = Halt()
     threading.Timer(0.05, halt.now).start()
     began = time.monotonic()
-    halt.wait(timedelta(seconds=30))
-    assert time.monotonic() - began < 10
+    halt.wait(timedelta(seconds=2 * PATIENCE))
+    assert time.monotonic() - began < PATIENCE
     assert halt.is_wanted

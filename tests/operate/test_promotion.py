@@ -105,3 +105,22 @@ def test_what_a_run_has_opened_for_good_is_not_changed_under_it(tmp_path: Path, 
 def test_declarations_with_errors_change_nothing(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed):
         promote(tmp_path, STREAM + SHOPS, STREAM + SHOPS.replace("count(*)", "count(colour)"))
+
+
+UPCAST = """
+import headwater as hw
+
+@hw.upcast("sales", from_version=1, columns={"id": "STRING", "till": "STRING", "at": "TIMESTAMP NOT NULL"})
+def till_is_shop(old):
+    return old.rename_columns(["id", "shop", "at"])
+"""
+
+
+def test_rows_of_an_earlier_version_are_upcast_after_a_promotion_as_before(tmp_path: Path) -> None:
+    (tmp_path / "upcast.py").write_text(UPCAST)
+    stream = STREAM.replace(";", " WITH (version = 2);")
+    assert promote(tmp_path, stream + IDS, stream + SHOPS) == Promotion(added=("shops",), removed=("ids",))
+    with hw.open(tmp_path) as project:
+        project.promote()
+        project.append("sales", [{"id": "a", "till": "north", "at": "2026-01-01T12:00:00Z"}], version=1)
+        assert project.read("sales", columns=["id", "shop"]).to_pylist() == [{"id": "a", "shop": "north"}]

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 import headwater as hw
 from headwater.operate import CaughtUp
 from headwater.project import Project
+from tests.patience import PATIENCE, eventually
 
+pytestmark = pytest.mark.timeout(900)  # each follows many batches, and one may take many seconds
 PROJECT = """
 CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10, 2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '1' SECOND) WITH (idle = '1 second', unique = 'id');
@@ -42,15 +45,8 @@ def running(project: Project) -> Iterator[list[CaughtUp]]:
         yield done
     finally:
         stop.set()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not thread.is_alive()
-
-
-def eventually(found: Callable[[], Any], wanted: Any, within: float = 120) -> None:
-    deadline = time.monotonic() + within
-    while (last := found()) != wanted:
-        assert time.monotonic() < deadline, last
-        time.sleep(0.05)
 
 
 def counted(project: Project, view: str, what: str = "count(*)") -> Any:
@@ -83,9 +79,9 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             # nothing more comes: ticks close the last window, and what is final goes on to the view that reads it
             windows = counted(project, "totals", "count(DISTINCT window_end)")
             eventually(lambda: counted(project, "best"), windows)
+            eventually(lambda: {view.view: view.state for view in project.status().views}["bad"], "stopped")
             figures = {view.view: view for view in project.status().views}
             assert figures["totals"].state == "following"
-            assert figures["bad"].state == "stopped"
             assert figures["totals"].figures is not None
             assert figures["totals"].figures.freshness(0.5) is not None
             assert 0 < (figures["totals"].figures.batch_time(0.5) or 0) < 60
@@ -165,7 +161,7 @@ def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_o
             assert counted(project, "big") == 0, "never by surprise"
             with hw.open(tmp_path) as operator:
                 number = operator.wishes.ask_promotion(only_tell=False)
-                outcome = operator.wishes.promoted(number, timedelta(seconds=30))
+                outcome = operator.wishes.promoted(number, timedelta(seconds=PATIENCE))
             assert outcome == {
                 "promotion": {
                     "added": ["seen"], "changed": ["big"], "removed": ["gone"], "unchanged": ["kept"],
@@ -179,7 +175,7 @@ def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_o
             eventually(lambda: (counted(project, "kept"), counted(project, "big")), (4, 4))
         finally:
             stop.set()
-            run.join(60)
+            run.join(PATIENCE)
         assert told.count(("kept", 1)) == len([found for found in told if found[0] == "kept"])
         starts = [version for name, version in told if name == "big"]
         assert sorted(set(starts)) == [1, 2]

@@ -23,6 +23,7 @@ from headwater.errors import ViewInterrupted
 from headwater.operate import CaughtUp, Patience, Reading
 from headwater.operate.versions import Versions
 from headwater.project import Project
+from tests.patience import PATIENCE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SETTINGS = """
@@ -293,7 +294,7 @@ def test_views_run_side_by_side_and_are_answered_in_the_order_of_declaration(hom
         """Let no view end before the other has begun."""
         if reading.view not in met:
             met.add(reading.view)
-            both.wait(60)
+            both.wait(PATIENCE)
 
     with hw.open(make(home / "project", TOTALS + PLAIN)) as project:
         feed(project, range(2))

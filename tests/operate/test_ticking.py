@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
-from headwater.log import TopicLog, open_storage
+from headwater.log import Appended, TopicLog, open_storage
 from headwater.model import INSTANT, Bounded, Column, Stream
 from headwater.operate.ticking import Ticker, pause_after
+from tests.patience import PATIENCE, until
 
 IDLE = timedelta(milliseconds=200)
 
@@ -27,13 +30,27 @@ def test_a_silent_topic_is_ticked_and_one_that_waits_for_its_sources_is_not(tmp_
     silent, patient = make(tmp_path / "silent", IDLE), make(tmp_path / "patient", None)
     before, ticks = (silent.watermark, patient.watermark), list[tuple[TopicLog, int]]()
     with Ticker([silent, patient], lambda log, commit: ticks.append((log, commit))):
-        deadline = time.monotonic() + 20
-        while silent.watermark == before[0] and time.monotonic() < deadline:
-            time.sleep(0.05)
-    assert silent.watermark > before[0]
+        until(lambda: silent.watermark > before[0])
     assert (patient.watermark, patient.head) == (before[1], 1)
     assert {log for log, _ in ticks} == {silent}
     assert ticks[0][1] == 2
+
+
+class FullLog(TopicLog):
+    """A log whose disk is full."""
+
+    def tick(self, to: datetime | None = None) -> Appended:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_topic_that_cannot_be_ticked_does_not_keep_others_from_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    silent, ticked = make(tmp_path / "silent", IDLE), threading.Event()
+    full = FullLog(make(tmp_path / "full", IDLE).topic, open_storage(str(tmp_path / "full")))
+    with Ticker([full, silent], lambda log, commit: ticked.set()):
+        assert ticked.wait(PATIENCE)
+    assert "ticking calls failed and will be tried again: [Errno 28] No space left on device." in caplog.text
 
 
 def test_a_log_that_does_not_exist_is_not_made(tmp_path: Path) -> None:

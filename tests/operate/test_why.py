@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import headwater as hw
 from headwater.errors import ArgumentRefused, NotSupportedYet, UnknownRow
+from headwater.model import Column
+from headwater.operate.why import typed_row
 from headwater.project import Project
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -117,7 +120,7 @@ def behind(project: Project, view: str, **row: Any) -> tuple[list[str], list[str
         ("steps", {"id": "a1"}, ["a1"], []),
         ("taken_back", {"id": "b1"}, ["r1", "b1"], []),
         ("by_five", {"window_end": at(300)}, ["a1", "a2", "b1", "a4"], []),
-        ("dear", {"id": "b1"}, ["b1"], []),
+        ("Dear", {"ID": "b1"}, ["b1"], []),  # names in any case
     ],
 )
 def test_the_events_behind_a_row_are_named(
@@ -172,6 +175,14 @@ def test_a_row_is_named_by_columns_and_values_of_their_types(
 ) -> None:
     with pytest.raises(ArgumentRefused, match=message):
         project.why("per_minute", row)
+
+
+def test_a_truth_is_told_by_its_word() -> None:
+    columns = [Column("paid", pa.bool_())]
+    told = [typed_row("orders", columns, {"paid": value})["paid"] for value in ("true", "False", True)]
+    assert told == [True, False, True]
+    with pytest.raises(ArgumentRefused, match='"yes" doesn\'t fit column "paid"'):
+        typed_row("orders", columns, {"paid": "yes"})
 
 
 def test_what_a_function_in_python_makes_of_its_inputs_is_not_guessed(tmp_path: Path, spark: Any) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import headwater as hw
-from headwater.errors import ArgumentRefused, UnknownView, ViewFailed
+from headwater.errors import ArgumentRefused, HeadwaterError, InternalError, UnknownView, ViewFailed
 from headwater.operate import CaughtUp, Reading
 from headwater.operate.halt import Halt
 from headwater.operate.intake import taking_in
 from headwater.operate.keep import Keeper
-from headwater.operate.wish import Wishes
+from headwater.operate.wish import Paused, Subject, Wishes
+from tests.patience import PATIENCE, until
 
 SQL = """
 CREATE STREAM sales (shop STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
@@ -34,13 +34,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "headwater.toml").write_text('name = "shop"')
     (tmp_path / "shop.sql").write_text(SQL)
     return tmp_path
-
-
-def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_pause_outlives_the_process_that_asked_for_it(folder: Path) -> None:
@@ -107,7 +100,7 @@ class Play:
             yield
         finally:
             self.halt.now()
-            waiting.join(10)
+            waiting.join(PATIENCE)
             assert not waiting.is_alive()
 
 
@@ -141,6 +134,40 @@ def test_a_view_that_has_stopped_begins_again_when_it_is_resumed_or_replayed(tmp
     assert [found.error is None for found in play.ended] == [False, False, True]
 
 
+class ShakyWishes(Wishes):
+    """Wishes that can't be read now and then."""
+
+    def __init__(self, folder: Path, *failures: Exception) -> None:
+        super().__init__(folder)
+        self.failures = list(failures)
+
+    def paused(self, subject: Subject, name: str) -> Paused | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        return super().paused(subject, name)
+
+
+def test_what_is_wanted_is_obeyed_although_it_could_not_be_read_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    wishes, halt = ShakyWishes(tmp_path, OSError(24, "Too many open files")), Halt()
+    with wishes.obeyed("view", "a", halt):
+        until(lambda: not wishes.failures)
+        wishes.pause("view", "a")
+        until(lambda: halt.is_wanted)
+    assert "obeying what is wanted of view a failed and will be tried again" in caplog.text
+
+
+def test_a_view_that_nothing_is_known_of_any_more_ends_with_an_error(tmp_path: Path) -> None:
+    play = Play(tmp_path, stays=False)
+    play.keeper.wishes = ShakyWishes(tmp_path, OSError(5, "Input/output error"))
+    play.keeper.begin(["a"])
+    (done,) = play.keeper.wait()
+    assert isinstance(done.error, InternalError)
+    assert play.ended == [done]
+    assert "Input/output error" in str(done.error.detail)
+
+
 def test_without_staying_the_end_of_every_view_is_the_end(tmp_path: Path) -> None:
     play = Play(tmp_path, stays=False)
     play.fails.set()
@@ -161,6 +188,23 @@ class Intake:
         while not halt.is_wanted:
             halt.wait(timedelta(seconds=10))
         self.is_taking = False
+
+
+class BrokenIntake(Intake):
+    """An intake with a mistake in it."""
+
+    def run(self, halt: Halt) -> None:
+        raise KeyError("partition")
+
+
+def test_an_intake_that_ends_by_a_mistake_is_told(tmp_path: Path) -> None:
+    failed: list[tuple[str, HeadwaterError]] = []
+    broken = BrokenIntake("orders")
+    with taking_in([broken], Wishes(tmp_path), lambda *found: failed.append(found)) as goes_on:  # type: ignore[list-item]
+        until(lambda: not goes_on())
+    ((topic, error),) = failed
+    assert (topic, str(error.summary)) == ("orders", 'intake "orders" stopped by a mistake of ours')
+    assert "KeyError" in str(error.detail)
 
 
 def test_an_intake_rests_while_it_is_paused(tmp_path: Path) -> None:

@@ -78,6 +78,6 @@ class Shop:
 @contextmanager
 def sending(project: Project, outlets: list[str], failed: Callable[[HeadwaterError], object]) -> Iterator[Sending]:
     """Outlets that send meanwhile, as a run of the project lets them."""
-    with Sending(lambda name: project._outlet_run(project.plan().outlet(name)), failed) as found:
+    with Sending(lambda name: project._outlets.run(project.plan().outlet(name)), failed) as found:
         found.begin(outlets)
         yield found

@@ -17,6 +17,7 @@ from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
 from headwater.store import Batch, Position, Target
+from tests.patience import PATIENCE
 
 DECLARED = """
 CREATE STREAM payments (id STRING NOT NULL, card STRING, amount DECIMAL(10, 2), at TIMESTAMP NOT NULL,
@@ -71,7 +72,7 @@ def serve(folder: Path, store: str = "sqlite:///views.db", **settings: Any) -> I
     with (
         hw.open(folder) as project,
         open_server(project, ServeSettings(port=0, dashboard=False, **settings)) as server,
-        httpx.Client(base_url=server.url, timeout=30) as client,
+        httpx.Client(base_url=server.url, timeout=PATIENCE) as client,
     ):
         yield Bank(project, client)
 

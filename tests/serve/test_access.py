@@ -17,6 +17,7 @@ import headwater as hw
 from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused, TokenRefused
 from headwater.serve.access import Tokens
+from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 
 OPEN = {"/healthz", "/readyz"}
@@ -88,10 +89,10 @@ def test_a_subscription_by_websocket_needs_a_token_too(exposed: Bank) -> None:
         ("untouched", bearer(token), "urn:headwater:error:role-refused"),
     ]
     for view, headers, code in expected:
-        with connect(f"{address}/views/{view}/changes", additional_headers=headers) as socket:
-            assert json.loads(socket.recv(timeout=10))["type"] == code
-    with connect(f"{address}/views/spend/changes", additional_headers=bearer(token)) as socket:
-        assert json.loads(socket.recv(timeout=10))["event"] == "snapshot"
+        with connect(f"{address}/views/{view}/changes", additional_headers=headers, open_timeout=PATIENCE) as socket:
+            assert json.loads(socket.recv(timeout=PATIENCE))["type"] == code
+    with connect(f"{address}/views/spend/changes", additional_headers=bearer(token), open_timeout=PATIENCE) as socket:
+        assert json.loads(socket.recv(timeout=PATIENCE))["event"] == "snapshot"
 
 
 def test_a_role_and_a_scope_allow_so_much(exposed: Bank) -> None:
@@ -144,9 +145,9 @@ def test_pages_of_other_origins_are_not_served(bank: Bank) -> None:
         assert not [name for name in refused.headers if name.startswith("access-control")]
     assert refused.headers["x-content-type-options"] == "nosniff"
     address = own.replace("http", "ws") + "/views/spend/changes"
-    with connect(address, origin=Origin(own)) as socket:
-        assert "snapshot" in str(socket.recv(timeout=10))
-    with pytest.raises(InvalidStatus), connect(address, origin=Origin(foreign)):
+    with connect(address, origin=Origin(own), open_timeout=PATIENCE) as socket:
+        assert "snapshot" in str(socket.recv(timeout=PATIENCE))
+    with pytest.raises(InvalidStatus), connect(address, origin=Origin(foreign), open_timeout=PATIENCE):
         pass
 
 

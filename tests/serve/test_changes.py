@@ -16,6 +16,7 @@ from websockets.sync.client import connect
 
 from headwater.serve.feed import WAITING, Feed
 from headwater.serve.message import Delivery, Since
+from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, serve
 
 Found = tuple[str, str | None, Any]
@@ -93,13 +94,13 @@ def test_another_version_brings_a_new_snapshot(bank: Bank) -> None:
 def test_a_websocket_is_sent_the_same(bank: Bank) -> None:
     bank.write([("c1", "1.00", 1)])
     address = str(bank.client.base_url).replace("http", "ws").rstrip("/")
-    with connect(f"{address}/views/spend/changes") as socket:
-        first = json.loads(socket.recv(timeout=10))
+    with connect(f"{address}/views/spend/changes", open_timeout=PATIENCE) as socket:
+        first = json.loads(socket.recv(timeout=PATIENCE))
         assert (first["event"], first["id"], first["rows"][0]["card"]) == ("snapshot", "1.0", "c1")
         bank.write([("c2", "2.00", 1)])
-        assert json.loads(socket.recv(timeout=10))["after"]["card"] == "c2"
-    with connect(f"{address}/views/nope/changes") as socket:
-        assert json.loads(socket.recv(timeout=10))["type"] == "urn:headwater:error:unknown-view"
+        assert json.loads(socket.recv(timeout=PATIENCE))["after"]["card"] == "c2"
+    with connect(f"{address}/views/nope/changes", open_timeout=PATIENCE) as socket:
+        assert json.loads(socket.recv(timeout=PATIENCE))["type"] == "urn:headwater:error:unknown-view"
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_silence_is_alive_and_there_is_room_for_so_many(impatient: Bank) -> None
     impatient.write([("c1", "1.00", 1)])
     with subscribed(impatient) as found:
         assert [next(found)[0] for _ in range(3)] == ["snapshot", "heartbeat", "heartbeat"]
-        refused = httpx.get(f"{impatient.client.base_url}/views/spend/changes")
+        refused = httpx.get(f"{impatient.client.base_url}/views/spend/changes", timeout=PATIENCE)
         assert (refused.status_code, refused.json()["type"]) == (429, "urn:headwater:error:overloaded")
 
 
@@ -128,13 +129,13 @@ def test_subscriptions_end_with_the_server(tmp_path: Path) -> None:
     served = serve(tmp_path / "ended")
     bank = next(served)
     bank.write([("c1", "1.00", 1)])
-    with httpx.stream("GET", f"{bank.client.base_url}/views/spend/changes", timeout=20) as response:
+    with httpx.stream("GET", f"{bank.client.base_url}/views/spend/changes", timeout=PATIENCE) as response:
         found = messages(response)
         assert next(found)[0] == "snapshot"
         ending = threading.Thread(target=lambda: list(served))
         ending.start()
         assert list(found) == [], "the stream ends as streams do, so that the client comes back by itself"
-        ending.join(20)
+        ending.join(PATIENCE)
         assert not ending.is_alive()
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from headwater.config import ServeSettings
 from headwater.serve import open_server
 from headwater.serve.access import Tokens
 from tests.serve.conftest import DECLARED
+from tools.screenshots import demo
 
 PATIENCE = 120_000
 """How many milliseconds something may take to appear, on a machine that is busy."""
@@ -34,17 +33,6 @@ def page(chromium_server: Path) -> Iterator[Page]:
         expect.set_options(timeout=PATIENCE)
         yield page
         browser.close()
-
-
-def started(demo: subprocess.Popen[str]) -> str:
-    """Where the demo is served, once every view has rows."""
-    assert demo.stdout is not None
-    url = ""
-    for line in demo.stdout:
-        url = found[0] if (found := re.match(r"http://[\d.:]+", line)) else url
-        if "every view is served" in line:
-            return url
-    raise AssertionError("the demo has ended")
 
 
 def moves(page: Page) -> None:
@@ -116,17 +104,13 @@ def walk(page: Page, url: str, shots: Path) -> None:
     assert not broken
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_demo_is_seen_in_a_browser_and_ends_with_every_view_verified(page: Page, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from headwater.cli import main; main()", "demo", "--for", "9m", "--port", "0"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as demo:
-        try:
-            walk(page, started(demo), tmp_path)
-            demo.send_signal(signal.SIGINT)
-            out, _ = demo.communicate(timeout=300)
-        finally:
-            demo.kill()
-    assert demo.returncode == 0, out
+    with demo("30m", tmp_path) as (process, url):
+        walk(page, url, tmp_path)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, out
     assert "ledger remainder 0, verify identical" in out
     assert out.count("identical\n") >= 6
 

@@ -21,6 +21,7 @@ from headwater.errors import RoleRefused, TokenRefused
 from headwater.serve import open_server
 from headwater.serve.access import Tokens
 from headwater.serve.door import COOKIE, LOGIN, SESSIONS, Door, routes
+from tests.patience import PATIENCE
 from tests.serve.conftest import DECLARED
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -42,25 +43,27 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Tokens, 
 
 
 def log_in(url: str, secret: str, **headers: str) -> httpx.Response:
-    return httpx.post(url + LOGIN, data={"token": secret}, headers=headers)
+    return httpx.post(url + LOGIN, data={"token": secret}, headers=headers, timeout=PATIENCE)
 
 
 def test_pages_lead_to_the_login_until_a_token_is_given(exposed: tuple[Tokens, str]) -> None:
     tokens, url = exposed
     for path in ("/", "/dashboard/query", "/dashboard/views/spend"):
-        refused = httpx.get(url + path)
+        refused = httpx.get(url + path, timeout=PATIENCE)
         assert (refused.status_code, refused.headers["location"]) == (303, LOGIN)
-    assert "bank &lt;&amp;&gt;" in httpx.get(url + LOGIN).text
+    assert "bank &lt;&amp;&gt;" in httpx.get(url + LOGIN, timeout=PATIENCE).text
     came_in = log_in(url, tokens.create("reader", "read"))
     assert (came_in.status_code, came_in.headers["location"]) == (303, "/")
     cookie = came_in.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Max-Age=43200"))
     assert "Secure" not in cookie, "the connection isn't"
     session = {"Cookie": f"{COOKIE}={came_in.cookies[COOKIE]}"}
-    assert httpx.get(url, headers=session).status_code == 200
-    assert httpx.get(url + "/status", headers=session).status_code == 401, "the API has its own way in"
+    assert httpx.get(url, headers=session, timeout=PATIENCE).status_code == 200
+    assert httpx.get(url + "/status", headers=session, timeout=PATIENCE).status_code == 401, (
+        "the API has its own way in"
+    )
     tokens.revoke("reader")
-    assert httpx.get(url, headers=session).status_code == 303
+    assert httpx.get(url, headers=session, timeout=PATIENCE).status_code == 303
 
 
 def test_the_wrong_ones_are_refused(exposed: tuple[Tokens, str]) -> None:
@@ -80,20 +83,24 @@ def test_sockets_are_for_pages_of_who_has_logged_in(exposed: tuple[Tokens, str])
     session = log_in(url, tokens.create("socket", "read")).cookies[COOKIE]
     address = url.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     cookie = {"Cookie": f"{COOKIE}={session}"}
-    with connect(address, origin=Origin(url), additional_headers=cookie) as socket:
-        assert str(socket.recv(timeout=10)).startswith("0{")
+    with connect(address, origin=Origin(url), additional_headers=cookie, open_timeout=PATIENCE) as socket:
+        assert str(socket.recv(timeout=PATIENCE)).startswith("0{")
     for origin, headers in ((url, {}), ("https://evil.example", cookie)):
-        with pytest.raises(InvalidStatus), connect(address, origin=Origin(origin), additional_headers=headers):
+        with (
+            pytest.raises(InvalidStatus),
+            connect(address, origin=Origin(origin), additional_headers=headers, open_timeout=PATIENCE),
+        ):
             pass
-    assert httpx.get(address.replace("ws://", "http://").replace("websocket", "polling")).status_code == 401
+    polled = address.replace("ws://", "http://").replace("websocket", "polling")
+    assert httpx.get(polled, timeout=PATIENCE).status_code == 401
 
 
 def test_logging_out_ends_a_session(exposed: tuple[Tokens, str]) -> None:
     tokens, url = exposed
     session = {"Cookie": f"{COOKIE}={log_in(url, tokens.create('leaver', 'operate')).cookies[COOKIE]}"}
-    left = httpx.post(url + "/dashboard/logout", headers=session)
+    left = httpx.post(url + "/dashboard/logout", headers=session, timeout=PATIENCE)
     assert (left.status_code, left.headers["location"]) == (303, LOGIN)
-    assert httpx.get(url, headers=session).status_code == 303
+    assert httpx.get(url, headers=session, timeout=PATIENCE).status_code == 303
 
 
 def test_sessions_end_by_themselves_and_there_are_so_many(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from headwater.operate import Ledger, Status
 from headwater.operate.figures import Figures
 from headwater.operate.status import SourceStatus, StoreStatus, TopicStatus, ViewStatus
@@ -15,6 +17,7 @@ from headwater.serve.dashboard.lineage import Drawing, Node, drawing_of, told
 from headwater.serve.dashboard.overview import LINES, charts_of, figures_of, row_of
 from headwater.serve.dashboard.theme import colours
 from headwater.serve.dashboard.view import trouble_of
+from tests.patience import until
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 GRAPH = {
@@ -60,6 +63,28 @@ def test_rates_are_told_from_one_moment_to_the_next() -> None:
     assert [rate for _, rate in rates(moments)] == [50.0, 50.0]
     assert (recent_rate(moments), recent_rate(moments, "payments"), recent_rate(moments, "none")) == (50.0, 50.0, 0.0)
     assert recent_rate(moments[:1]) is None
+
+
+class ShakyProject(Project):
+    """A project that can't say how it is at first."""
+
+    def __init__(self) -> None:
+        self.failures: list[Exception] = [OSError(24, "Too many open files"), KeyError("spend")]
+
+    def status(self) -> Status:
+        if self.failures:
+            raise self.failures.pop(0)
+        return status(0, 100)
+
+
+def test_a_second_of_which_nothing_is_known_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("headwater.serve.dashboard.history.EVERY", timedelta(milliseconds=1))
+    with History(ShakyProject()) as history:
+        until(history.moments)
+    assert "Too many open files" in caplog.text
+    assert "please report it" in caplog.text
 
 
 def test_an_hour_is_kept_coarsely_and_five_minutes_finely() -> None:

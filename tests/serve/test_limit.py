@@ -42,19 +42,18 @@ def test_clients_that_have_been_silent_are_forgotten(monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def limited(tmp_path: Path) -> Iterator[Bank]:
-    yield from serve(tmp_path / "limited", host="0.0.0.0", requests_per_second=1)
+    yield from serve(tmp_path / "limited", host="0.0.0.0", requests_per_second=0.001)
 
 
 def test_a_client_that_asks_too_often_is_told_to_come_back(limited: Bank) -> None:
     tokens = Tokens(limited.project.folder)
     busy, calm = tokens.create("busy", "read"), tokens.create("calm", "read")
-    answers = [limited.client.get("/status", headers=bearer(busy)) for _ in range(4)]
-    assert [found.status_code for found in answers[:2]] == [200, 200]
-    refused = answers[-1]
+    first, refused = (limited.client.get("/status", headers=bearer(busy)) for _ in range(2))
+    assert first.status_code == 200
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert (refused.json()["type"], refused.json()["who"]) == ("urn:headwater:error:overloaded", "caller")
     assert limited.client.get("/status", headers=bearer(calm)).status_code == 200
-    statuses = [limited.client.get("/healthz", headers=bearer(f"hw_{number}")).status_code for number in range(4)]
+    statuses = [limited.client.get("/healthz", headers=bearer(f"hw_{number}")).status_code for number in range(2)]
     assert statuses[-1] == 429, "tokens that nobody knows are one client: the address"
     with pytest.raises(InvalidStatus):
         connect(str(limited.client.base_url).replace("http", "ws").rstrip("/") + "/views/spend/changes")

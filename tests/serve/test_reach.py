@@ -61,7 +61,7 @@ def is_there(project: Project, view: str, place: Place) -> bool:
 def test_a_view_on_a_view_is_there_once_it_has_read_what_the_other_published(project: Project) -> None:
     place = Place("sales", 5)
     counts = project.plan().view("counts")
-    derived = Derived(counts, project._derived_log(counts), project._opened_views().store("counts"), 1)
+    derived = Derived(counts, project._logs.derived(counts), project._opened_views().store("counts"), 1)
     derived.log.create()
     assert not is_there(project, "best", place), "nothing has been written"
     write(project, "best", 0, {"counts": 0}, [])

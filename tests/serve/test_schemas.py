@@ -25,6 +25,7 @@ from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
 from headwater.serve.access import Tokens
+from tests.patience import PATIENCE
 
 GOLDEN = Path(__file__).parents[1] / "intake" / "kafka" / "golden"
 PLACE = SerializationContext("payments", MessageField.VALUE)
@@ -141,7 +142,7 @@ def test_levels_are_global_and_of_a_subject(client: SchemaRegistryClient) -> Non
     ],
 )
 def test_errors_are_those_of_confluent(url: str, method: str, path: str, body: Any, expected: tuple[int, int]) -> None:
-    found = httpx.request(method, url + path, json=body)
+    found = httpx.request(method, url + path, json=body, timeout=PATIENCE)
     assert (found.status_code, found.json()["error_code"]) == expected
     assert found.json()["message"]
 
@@ -162,8 +163,8 @@ def test_where_others_can_reach_it_a_token_is_the_password(project: Project) -> 
         assert refusal(lambda: ask(writes, lambda client: client.delete_subject("a")))[0] == 403
         assert refusal(lambda: ask(narrow, lambda client: client.get_subjects()))[0] == 403
         assert refusal(lambda: ask("wrong", lambda client: client.get_subjects()))[0] == 401
-        assert httpx.get(f"{url}/subjects").status_code == 401
-        bearer = httpx.get(f"{url}/subjects", headers={"Authorization": f"Bearer {reads}"})
+        assert httpx.get(f"{url}/subjects", timeout=PATIENCE).status_code == 401
+        bearer = httpx.get(f"{url}/subjects", headers={"Authorization": f"Bearer {reads}"}, timeout=PATIENCE)
         assert bearer.json() == ["a"]
 
 

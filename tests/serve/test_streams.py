@@ -13,6 +13,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 
 LINES = {"content-type": "application/x-ndjson"}
@@ -130,7 +131,7 @@ def test_more_appends_than_may_be_under_way_are_told_to_come_back(narrow: Bank) 
     def slowly() -> Iterator[bytes]:
         yield b'{"id": "p-1", '
         address = f"{narrow.client.base_url}/streams/payments/events"
-        while (refused := httpx.post(address, json=event(2))).status_code == 201:
+        while (refused := httpx.post(address, json=event(2), timeout=PATIENCE)).status_code == 201:
             pass  # the first one has not begun yet
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert refused.json()["type"] == "urn:headwater:error:overloaded"

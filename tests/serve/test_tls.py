@@ -21,6 +21,7 @@ from headwater.config import ServeSettings, load_settings
 from headwater.errors import SettingsRefused
 from headwater.serve import open_server
 from headwater.serve.access import Tokens
+from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer
 
@@ -68,19 +69,24 @@ def test_requests_subscriptions_and_tokens_go_over_tls(secured: Bank, files: tup
     token = Tokens(secured.project.folder).create("till", "write")
     port = secured.client.base_url.port
     trusted = ssl.create_default_context(cafile=str(files[0]))
-    with httpx.Client(base_url=f"https://localhost:{port}", verify=trusted, headers=bearer(token)) as client:
+    with httpx.Client(
+        base_url=f"https://localhost:{port}", verify=trusted, headers=bearer(token), timeout=PATIENCE
+    ) as client:
         assert client.post("/streams/payments/events", json=event(1)).status_code == 201
         found = client.get("/views/spend")
         assert found.json()["rows"][0]["card"] == "c1"
         assert found.headers["strict-transport-security"] == "max-age=31536000"
     with connect(
-        f"wss://localhost:{port}/views/spend/changes", ssl=trusted, additional_headers=bearer(token)
+        f"wss://localhost:{port}/views/spend/changes",
+        ssl=trusted,
+        additional_headers=bearer(token),
+        open_timeout=PATIENCE,
     ) as socket:
-        assert json.loads(socket.recv(timeout=10))["event"] == "snapshot"
+        assert json.loads(socket.recv(timeout=PATIENCE))["event"] == "snapshot"
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"https://localhost:{port}/healthz")  # nobody here vouches for it
+        httpx.get(f"https://localhost:{port}/healthz", timeout=PATIENCE)  # nobody here vouches for it
     with pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(f"http://localhost:{port}/healthz")
+        httpx.get(f"http://localhost:{port}/healthz", timeout=PATIENCE)
 
 
 def test_files_that_do_not_make_a_certificate_are_refused_before_anything_starts(

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 from tests.servers.postgres import PostgresServer
 
@@ -105,26 +106,22 @@ def test_what_cannot_be_answered_says_why(standing: Bank, path: str) -> None:
 
 def test_one_reads_ones_own_write(filled: Bank) -> None:
     token = filled.client.post("/streams/payments/events", json=event(2)).json()["token"]
-    began = time.monotonic()
     early = filled.client.get(f"/views/spend?after={token}&timeout=0.2")
     assert (early.status_code, early.json()["type"]) == (504, "urn:headwater:error:not-reached")
-    assert time.monotonic() - began < 10
     threading.Timer(0.2, lambda: filled.write([("c9", "1.00", 1)])).start()
-    found = filled.client.get(f"/views/spend?after={token}&timeout=20&card=c9")
+    found = filled.client.get(f"/views/spend?after={token}&timeout=30&card=c9")
     assert [row["card"] for row in found.json()["rows"]] == ["c9"]
 
 
 def test_those_who_wait_do_not_stand_in_the_way_of_others(filled: Bank) -> None:
     token = filled.client.post("/streams/payments/events", json=event(2)).json()["token"]
-    address = f"{filled.client.base_url}/views/spend?after={token}&timeout=20"
+    address = f"{filled.client.base_url}/views/spend?after={token}&timeout=30"
     with ThreadPoolExecutor(max_workers=60) as pool:  # more than the server has threads
-        waiting = [pool.submit(httpx.get, address, timeout=60) for _ in range(60)]
+        waiting = [pool.submit(httpx.get, address, timeout=PATIENCE) for _ in range(60)]
         time.sleep(0.5)
-        began = time.monotonic()
         assert filled.client.get("/views/spend?card=c1").json()["rows"]
         assert filled.client.post("/streams/payments/events", json=event(3)).status_code == 201
-        assert time.monotonic() - began < 5
-        assert not any(found.done() for found in waiting)
+        assert not any(found.done() for found in waiting), "the others were answered before any of them"
         filled.write([("c9", "1.00", 1)])
         statuses = [found.result().status_code for found in waiting]
     assert set(statuses) <= {200, 429}, "as many as may read at a time are answered, and the others come back"
@@ -142,6 +139,14 @@ def test_a_row_that_is_asked_for_is_named_by_its_columns(filled: Bank) -> None:
     assert (found.status_code, found.json()["who"]) == (400, "caller")
     assert found.json()["title"] == 'view "spend" has no column "till"'
     assert filled.client.get("/views/nobody/why?card=c1").status_code == 404
+
+
+def test_a_column_that_is_called_like_a_parameter_is_spelled_out(filled: Bank) -> None:
+    """The view has none of that name, and says so: the parameter `events` was not taken for it."""
+    found = filled.client.get("/views/spend/why?events=5&events.eq=7")
+    assert (found.status_code, found.json()["title"]) == (400, 'view "spend" has no column "events"')
+    refused = filled.client.get("/views/spend/why?card.null=false")
+    assert (refused.status_code, refused.json()["title"]) == (400, '"card.null=false" names no row')
 
 
 def test_queries_read_within_limits_and_cannot_write(filled: Bank) -> None:

@@ -24,6 +24,7 @@ from headwater.model import INSTANT
 Rule = Callable[[pa.Array], pa.Array]
 _NAIVE = pa.timestamp("us")
 _WHOLE = pa.decimal128(38, 0)
+_NO_NUMBERS = pa.array(["NaN", "Infinity", "-Infinity"])
 _ZONED = r"[T ].*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
@@ -122,7 +123,16 @@ def _float_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | No
         return lambda array: _narrow(array.cast(pa.float64(), safe=False), kind)
     if pa.types.is_decimal(source):
         return lambda array: _narrow(array.cast(pa.string()).cast(pa.float64()), kind)
+    if pa.types.is_string(source):
+        return lambda array: _named(array).cast(kind)
     return (lambda array: _narrow(array, kind)) if pa.types.is_floating(source) else None
+
+
+def _named(array: pa.Array) -> pa.Array:
+    """What is no number, by the names that JSON without such values has for it, and that outlets write."""
+    if pc.any(pc.invert(pc.is_in(array.drop_null(), _NO_NUMBERS))).as_py():
+        raise ValueError("a string is no number")
+    return array
 
 
 def _text_to_double(array: pa.Array) -> pa.Array:

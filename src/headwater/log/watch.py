@@ -73,7 +73,7 @@ class Watch:
             for log in [log for log in tuple(self._heads) if _distance(log) == every]:
                 try:
                     head = log.head
-                except HeadwaterError:
+                except (HeadwaterError, OSError):  # who reads the log meets it too, and tells
                     continue
                 if head > self._heads[log]:
                     with self._moved:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intake:
+class Intake(ABC):
     """What every intake has. `commit_every` is how long an event may wait for others to share its commit.
 
     If more than the share `max_dead` of a minute's events can't be read, the intake pauses.
@@ -19,9 +20,9 @@ class Intake:
     max_dead: float | None = 0.5
 
     @property
+    @abstractmethod
     def connector(self) -> str:
         """What a declaration calls it."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,18 @@ has ended without a word: nobody believes it, and the next run removes it.
 from __future__ import annotations
 
 import json
-import logging
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from headwater.operate.figures import Figures
+from headwater.operate.meanwhile import meanwhile
+from headwater.operate.record import tell
 
 EVERY, FRESH = timedelta(seconds=2), timedelta(seconds=15)
 _FILES = "figures-*.json"
-_logger = logging.getLogger("headwater.run")
 
 
 class Board:
@@ -40,33 +39,17 @@ class Board:
     @contextmanager
     def told(self, figures: Callable[[], Iterable[Figures]], now: Callable[[], datetime]) -> Iterator[None]:
         """Meanwhile tell the figures of what runs here."""
-        over = threading.Event()
         self._clear(now())
-
-        def go_on() -> None:
-            while True:
-                self._write(now(), figures())
-                if over.wait(EVERY.total_seconds()):
-                    return
-
-        thread = threading.Thread(target=go_on, name="headwater-figures", daemon=True)
-        thread.start()
+        self._write(now(), figures())
         try:
-            yield
+            with meanwhile("telling figures", lambda: self._write(now(), figures()), EVERY):
+                yield
         finally:
-            over.set()
-            thread.join()
             self._own.unlink(missing_ok=True)
 
     def _write(self, at: datetime, figures: Iterable[Figures]) -> None:
         record = {"at": at.isoformat(), "views": [found.record(at) for found in figures]}
-        staged = self._own.with_suffix(".tmp")
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            staged.write_text(json.dumps(record, default=str), encoding="utf-8")
-            staged.replace(self._own)
-        except OSError as cause:
-            _logger.warning("figures could not be written down: %s", cause)
+        tell("figures", self._own, record)
 
     def _clear(self, now: datetime) -> None:
         """Remove what nobody believes any more."""

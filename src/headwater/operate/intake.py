@@ -12,6 +12,7 @@ from headwater.errors import HeadwaterError
 from headwater.intake.protocol import Taken
 from headwater.intake.run import Intake
 from headwater.operate.halt import Halt, side_by_side
+from headwater.operate.supervise import mistake
 from headwater.operate.wish import POLL, Wishes
 
 T = TypeVar("T")
@@ -61,6 +62,8 @@ def taking_in(
             _take(intake, halt, wishes)
         except HeadwaterError as error:
             failed(intake.log.topic.name, error)
+        except Exception as cause:
+            failed(intake.log.topic.name, mistake("intake", intake.log.topic.name, cause, "What was taken in stays."))
 
     threads = [threading.Thread(target=take, args=(one,), name="headwater-intake", daemon=True) for one in intakes]
     for thread in threads:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from headwater.operate.halt import Halt
 from headwater.operate.promotion import Promotion
-from headwater.operate.supervise import CaughtUp, Reading
+from headwater.operate.supervise import KEPT, CaughtUp, Reading, mistake
 from headwater.operate.wish import POLL, Wishes
 
 _JOIN = timedelta(milliseconds=100)
@@ -97,6 +97,13 @@ class _Kept:
             threading.Thread(target=self._run.now, daemon=True).start()
 
     def _follow(self) -> None:
+        try:
+            self._go_on()
+        except Exception as cause:
+            self.done = replace(self.done, error=mistake("view", self.name, cause, KEPT))
+            self._keeper.ended(self.done)
+
+    def _go_on(self) -> None:
         is_told = False
         while not self.halt.is_wanted:
             if self._rests():

@@ -69,7 +69,10 @@ class Notifier:
     def _go_on(self) -> None:
         with httpx.Client(timeout=TIMEOUT.total_seconds(), follow_redirects=False) as client:
             while (alert := self._queue.get()) is not None:
-                self.undelivered = self._deliver(client, alert)
+                try:
+                    self.undelivered = self._deliver(client, alert)
+                except Exception as cause:  # its words may tell the address, or a header
+                    self.undelivered = f"it could not be sent ({type(cause).__name__}); look at the webhook's settings"
                 if self.undelivered is not None:
                     _logger.warning("an alert could not be delivered: %s", self.undelivered)
 

@@ -18,11 +18,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from headwater.errors import HeadwaterError, InternalError, OutletBusy
+from headwater.errors import HeadwaterError, OutletBusy
 from headwater.log import TopicLog, folder_of
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.lock import locked
-from headwater.operate.supervise import Patience
+from headwater.operate.record import tell
+from headwater.operate.supervise import Patience, mistake
 from headwater.outlets import Delivery, Feed, Place, Refused, Target
 from headwater.outlets.dead import keep
 from headwater.plan import PlannedOutlet
@@ -79,11 +80,7 @@ class Notes:
 
     def write(self, sent: Sent) -> None:
         """Keep what is known now."""
-        path = self._path(sent.outlet)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        staged = path.with_suffix(".tmp")
-        staged.write_text(json.dumps(sent.as_dict(), default=str), encoding="utf-8")
-        staged.replace(path)
+        tell(f"how far outlet {sent.outlet} is", self._path(sent.outlet), sent.as_dict())
 
     def lock(self, outlet: str) -> Path:
         """The file whose lock says that a run sends for an outlet."""
@@ -151,7 +148,7 @@ class OutletRun:
         except HeadwaterError as error:
             self._stop(error)
         except Exception as cause:
-            self._stop(_mistake(self.planned.name, cause))
+            self._stop(mistake("outlet", self.planned.name, cause, "What was delivered stays."))
         self._tell(self.sent)
         return self.sent
 
@@ -308,14 +305,3 @@ class Sending:
         done = run.follow()
         if done.error is not None:
             self._failed(done.error)
-
-
-def _mistake(outlet: str, cause: Exception) -> InternalError:
-    error = InternalError(
-        f'outlet "{outlet}" stopped by a mistake of ours',
-        detail=f"{type(cause).__name__}: {cause}. What was delivered stays.",
-        hint="Please report it.",
-        outlet=outlet,
-    )
-    error.__cause__ = cause
-    return error

@@ -158,7 +158,7 @@ class Run:
         except OSError as cause:
             return CaughtUp(name, number, error=_refused(name, cause))
         except Exception as cause:
-            return CaughtUp(name, number, error=_mistake(name, cause))
+            return CaughtUp(name, number, error=mistake("view", name, cause, KEPT))
 
     def _chosen(self) -> Chosen:
         """The version to work on; a new one, if a replay was asked for."""
@@ -362,12 +362,14 @@ def _refused(view: str, cause: OSError) -> ViewInterrupted:
     return error
 
 
-def _mistake(view: str, cause: Exception) -> InternalError:
+def mistake(kind: str, name: str, cause: Exception, kept: str) -> InternalError:
+    """The error of a view or an outlet that ran into something that nobody has foreseen; what it has is kept."""
+    fields: dict[str, Any] = {kind: name}
     error = InternalError(
-        f'view "{view}" stopped by a mistake of ours',
-        detail=f"{type(cause).__name__}: {cause}. {KEPT}",
+        f'{kind} "{name}" stopped by a mistake of ours',
+        detail=f"{type(cause).__name__}: {cause}. {kept}",
         hint="Please report it.",
-        view=view,
+        **fields,
     )
     error.__cause__ = cause
     return error

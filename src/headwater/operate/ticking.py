@@ -7,17 +7,15 @@ alone knows whether a source is silent, or we are behind.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from headwater.errors import HeadwaterError
 from headwater.log import TopicLog
 from headwater.log.journal import instant
+from headwater.operate.meanwhile import tell_failure
 
 SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=1)
-_logger = logging.getLogger("headwater.run")
 
 
 def pause_after(silence: timedelta) -> timedelta:
@@ -65,8 +63,8 @@ class Ticker:
                 self._count(log, before)
             now = log.now()
             return now + pause_after(now - instant(log.clock.arrived))
-        except HeadwaterError as failure:
-            _logger.warning("a tick of %s failed and will be tried again: %s", log.topic.name, failure.summary)
+        except Exception as failure:  # the other topics are ticked nevertheless
+            tell_failure(f"ticking {log.topic.name}", failure)
             return log.now() + SHORTEST
 
     def _count(self, log: TopicLog, before: int) -> None:

@@ -394,7 +394,8 @@ class Views:
             found, late = view.why(self._spark, condition_of(asked), most)
         names = [column.name for column in planned.columns]
         shown = only_row(planned.name, planned.identity, asked, found.select(names), late)
-        topics = {topic: self._log_of(topic) for topic in self._plan.graph.upstream(name) & set(self._plan.topics)}
+        read = self._plan.graph.upstream(planned.name) & set(self._plan.topics)
+        topics = {topic: self._log_of(topic) for topic in read}
         counts = [sum(part[EVENTS].to_pylist()) for part in (found, late)]
         places = [
             events_at(topics, (place for row in part[BEHIND].to_pylist() for place in row)) for part in (found, late)

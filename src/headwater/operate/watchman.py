@@ -7,8 +7,6 @@ processes can tell how things are. While no run has looked for a while, whoever 
 from __future__ import annotations
 
 import json
-import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -17,15 +15,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import HeadwaterError, SettingsRefused
+from headwater.errors import SettingsRefused
 from headwater.model import Project, Rule, spell_duration
 from headwater.operate.alert import Alarms, Alert
+from headwater.operate.meanwhile import meanwhile
 from headwater.operate.measure import Gauges
 from headwater.operate.notify import Notifier
+from headwater.operate.record import tell
 from headwater.operate.status import Status
 
 FILE = "alerts.json"
-_logger = logging.getLogger("headwater.run")
 
 
 @dataclass(frozen=True)
@@ -92,32 +91,24 @@ class Watchman:
         self, status: Callable[[], Status], notifier: Notifier | None, told: Callable[[Alert], object]
     ) -> Iterator[None]:
         """Meanwhile look, and tell of alerts that begin to fire or are resolved."""
-        over = threading.Event()
         kept = self._kept()
         alarms, gauges = Alarms(self._rules, kept.alerts if kept else ()), Gauges()
 
-        def go_on() -> None:
-            while not over.wait(self._every.total_seconds()):
-                try:
-                    now = status()
-                except HeadwaterError as failure:
-                    _logger.warning("alerts could not be looked at: %s", failure.summary)
-                    continue
-                for alert in self._look(alarms, gauges, now):
-                    told(alert)
-                    if notifier is not None:
-                        notifier.send(alert)
-                self._keep(Alerts(now.at, self._rules, alarms.alerts(), notifier.undelivered if notifier else None))
+        def look() -> None:
+            now = status()
+            changed = self._look(alarms, gauges, now)
+            for alert in changed:
+                if notifier is not None:
+                    notifier.send(alert)
+            self._keep(Alerts(now.at, self._rules, alarms.alerts(), notifier.undelivered if notifier else None))
+            for alert in changed:
+                told(alert)
 
-        thread = threading.Thread(target=go_on, name="headwater-alerts", daemon=True)
-        with notifier or nullcontext():
-            thread.start()
-            try:
+        try:
+            with notifier or nullcontext(), meanwhile("looking at alerts", look, self._every):
                 yield
-            finally:
-                over.set()
-                thread.join()
-                self._found = None
+        finally:
+            self._found = None
 
     def _look(self, alarms: Alarms, gauges: Gauges, status: Status) -> list[Alert]:
         gauges.take(status)
@@ -126,13 +117,7 @@ class Watchman:
     def _keep(self, found: Alerts) -> None:
         self._found = found
         record = {name: value for name, value in found.as_dict().items() if name != "rules"}
-        staged = self._file.with_suffix(".tmp")
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            staged.write_text(json.dumps(record, default=str), encoding="utf-8")
-            staged.replace(self._file)
-        except OSError as cause:
-            _logger.warning("alerts could not be kept: %s", cause)
+        tell("alerts", self._file, record)
 
     def _kept(self) -> Alerts | None:
         """What was kept by a run, of the rules that there still are."""

@@ -78,15 +78,24 @@ def typed_row(view: str, columns: Iterable[Column], row: Row) -> dict[str, Any]:
 
 
 def read_row(named: Iterable[tuple[str, str]]) -> dict[str, str | None]:
-    """A row as a command or a request names it: column=value, or column.null=true.
+    """A row as a command or a request names it: column=value, column.eq=value, or column.null=true.
 
-    >>> read_row([("shop", "north"), ("country.null", "true")])
-    {'shop': 'north', 'country': None}
+    >>> read_row([("shop", "north"), ("events.eq", "3"), ("country.null", "true")])
+    {'shop': 'north', 'events': '3', 'country': None}
     """
-    return {
-        name.removesuffix(".null"): None if name.endswith(".null") and value == "true" else value
-        for name, value in named
-    }
+    return dict(_read_value(name, value) for name, value in named)
+
+
+def _read_value(name: str, value: str) -> tuple[str, str | None]:
+    column, _, operator = name.rpartition(".")
+    if not column or operator not in ("eq", "null"):
+        return name, value
+    if operator == "null" and value != "true":
+        raise ArgumentRefused(
+            f'"{name}={value}" names no row',
+            hint=f"Write {column}.null=true for a row without a value, or {column}=VALUE.",
+        )
+    return column, None if operator == "null" else value
 
 
 def condition_of(row: Row) -> SparkColumn:
@@ -156,7 +165,7 @@ def _typed(column: Column, value: Any) -> Any:
 
 def _of_type(kind: pa.DataType, value: Any) -> Any:
     if pa.types.is_boolean(kind) and isinstance(value, str):
-        return {"true": True, "false": False}[value.lower()] if value.lower() in ("true", "false") else int("")
+        return _truth(value)
     if pa.types.is_timestamp(kind):
         at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
         return at if at.tzinfo else at.replace(tzinfo=UTC)
@@ -169,3 +178,9 @@ def _of_type(kind: pa.DataType, value: Any) -> Any:
     if pa.types.is_floating(kind):
         return float(value)
     return pa.scalar(value, kind).as_py()
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"

@@ -8,11 +8,9 @@ process can leave one, and every run of the project obeys it.
 from __future__ import annotations
 
 import json
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +18,8 @@ from typing import Any, Literal
 
 from headwater.log import folder_of, wall_clock
 from headwater.operate.halt import Halt
+from headwater.operate.meanwhile import meanwhile
+from headwater.operate.record import put
 
 POLL = timedelta(milliseconds=200)
 """How soon a wish is noticed."""
@@ -49,12 +49,12 @@ class Wishes:
         """Let a view or an intake rest; one that does goes on doing so, since when it did."""
         paused = Paused(before.since if (before := self.paused(subject, name)) else self._now(), reason)
         record = {"since": paused.since.isoformat(), "reason": paused.reason}
-        self._write(self._place(subject, name) / "paused", json.dumps(record))
+        put(self._place(subject, name) / "paused", json.dumps(record))
         return paused
 
     def resume(self, subject: Subject, name: str) -> None:
         """Take a pause back; a view that has stopped begins again."""
-        self._write(self._place(subject, name) / "resumed", self._now().isoformat())
+        put(self._place(subject, name) / "resumed", self._now().isoformat())
         (self._place(subject, name) / "paused").unlink(missing_ok=True)
 
     def paused(self, subject: Subject, name: str) -> Paused | None:
@@ -71,7 +71,7 @@ class Wishes:
 
     def ask_replay(self, view: str) -> None:
         """Let whichever run works on a view build it anew."""
-        self._write(self._replay(view), self._now().isoformat())
+        put(self._replay(view), self._now().isoformat())
 
     def is_replay_asked(self, view: str) -> bool:
         """Whether a replay is still to be done."""
@@ -84,7 +84,7 @@ class Wishes:
     def ask_promotion(self, *, only_tell: bool) -> str:
         """Let the run of the project take its declarations over, or only tell what that would mean; gives a number."""
         number = self._now().isoformat()
-        self._write(self._folder / "promotion", json.dumps({"number": number, "only_tell": only_tell}))
+        put(self._folder / "promotion", json.dumps({"number": number, "only_tell": only_tell}))
         return number
 
     def promotion(self) -> tuple[str, bool] | None:
@@ -95,7 +95,7 @@ class Wishes:
 
     def promotion_is_done(self, number: str, outcome: Mapping[str, Any]) -> None:
         """Write down what became of a promotion, for whoever has asked."""
-        self._write(self._folder / "promoted", json.dumps({"number": number, "outcome": outcome}, default=str))
+        put(self._folder / "promoted", json.dumps({"number": number, "outcome": outcome}, default=str))
         (self._folder / "promotion").unlink(missing_ok=True)
 
     def promoted(self, number: str, within: timedelta) -> dict[str, Any] | None:
@@ -110,36 +110,22 @@ class Wishes:
         (self._folder / "promotion").unlink(missing_ok=True)
         return None
 
-    @contextmanager
-    def obeyed(self, subject: Subject, name: str, halt: Halt) -> Iterator[None]:
+    def obeyed(self, subject: Subject, name: str, halt: Halt) -> AbstractContextManager[None]:
         """Meanwhile end the work of a view or an intake when it is to be paused, or replayed."""
-        over = threading.Event()
 
         def look() -> None:
-            while not over.wait(POLL.total_seconds()):
-                if self.paused(subject, name) or (subject == "view" and self.is_replay_asked(name)):
-                    halt.now()
-                    return
+            if halt.is_wanted:
+                return
+            if self.paused(subject, name) or (subject == "view" and self.is_replay_asked(name)):
+                halt.now()
 
-        looking = threading.Thread(target=look, name=f"headwater-wishes-{name}", daemon=True)
-        looking.start()
-        try:
-            yield
-        finally:
-            over.set()
-            looking.join()
+        return meanwhile(f"obeying what is wanted of {subject} {name}", look, POLL)
 
     def _replay(self, view: str) -> Path:
         return self._place("view", view) / "replay"
 
     def _place(self, subject: Subject, name: str) -> Path:
         return self._folder / subject / folder_of(name)
-
-    def _write(self, path: Path, text: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
-        staged.write_text(text, encoding="utf-8")
-        staged.replace(path)
 
 
 def _text(path: Path) -> str | None:

@@ -88,7 +88,7 @@ class Tokens:
             raise ArgumentRefused(f'there is a token "{name}" already', hint="Revoke it, or take another name.")
         secret = _PREFIX + secrets.token_urlsafe(32)
         access = Access(name, role, tuple(streams), tuple(views))
-        self._write([*self.all(), Token(access, _hash(secret))])
+        self._write([*self.all(), Token(access, hash_of(secret))])
         return secret
 
     def revoke(self, name: str) -> None:
@@ -112,7 +112,7 @@ class Tokens:
 
     def access(self, secret: str) -> Access:
         """What a token allows; `TokenRefused` if it isn't known."""
-        return self.of(_hash(secret))
+        return self.of(hash_of(secret))
 
     def of(self, hashed: str) -> Access:
         """What the token with a hash allows."""
@@ -135,8 +135,8 @@ def _token(record: dict[str, Any]) -> Token:
     return Token(Access(record["name"], record["role"], **scope), record["hash"], record["made_at"])
 
 
-def _hash(secret: str) -> str:
-    """A token has 256 bits of chance: nothing slower than this is needed to keep it from being guessed."""
+def hash_of(secret: str) -> str:
+    """What is kept of a token or a session. They have 256 bits of chance: nothing slower is needed to guard them."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -7,7 +7,6 @@ revoked, by logging out, or with the server.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import threading
 from collections.abc import Callable
@@ -25,7 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError, RoleRefused, TokenRefused
-from headwater.serve.access import Access, Tokens
+from headwater.serve.access import Access, Tokens, hash_of
 
 COOKIE = "headwater_session"
 LOGIN = "/dashboard/login"
@@ -66,27 +65,23 @@ class Door:
         with self._guard:
             while len(self._sessions) >= SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[_hash(session)] = Session(_hash(secret), self._now())
+            self._sessions[hash_of(session)] = Session(hash_of(secret), self._now())
         return session
 
     def log_out(self, connection: HTTPConnection) -> None:
         """End the session of a request."""
         with self._guard:
-            self._sessions.pop(_hash(connection.cookies.get(COOKIE, "")), None)
+            self._sessions.pop(hash_of(connection.cookies.get(COOKIE, "")), None)
 
     def access(self, connection: HTTPConnection) -> Access:
         """What the session of a request allows; `TokenRefused` if there is none, or it has ended."""
         if self._tokens is None:
             return Access()
         with self._guard:
-            found = self._sessions.get(_hash(connection.cookies.get(COOKIE, "")))
+            found = self._sessions.get(hash_of(connection.cookies.get(COOKIE, "")))
         if found is None or self._now() - found.made_at > LONGEST:
             raise TokenRefused("nobody has logged in", hint=f"Log in at {LOGIN}.")
         return self._tokens.of(found.token)
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class Guard:

@@ -82,7 +82,8 @@ def routes(service: Service) -> APIRouter:
     ) -> Response:
         """The events behind a row, which is named by `column=value`, and those that came too late for it.
 
-        They are looked for in the log by Spark. At most so many of each are shown, the first ones; all are counted.
+        `column.null=true` is a row without a value; a column that is called `events` is `events.eq=value`. The events
+        are looked for in the log by Spark. At most so many of each are shown, the first ones; all are counted.
         """
         access.check_view(name)
         plan = project.plan()

@@ -25,6 +25,7 @@ from headwater.intake.folder.settling import Settling
 from headwater.intake.folder.shelf import Found
 from headwater.log import TopicLog
 from headwater.project import Project
+from tests.patience import PATIENCE
 
 STREAM = "CREATE STREAM payments (id STRING, amount INT, at TIMESTAMP, WATERMARK FOR at AS at)"
 
@@ -172,7 +173,7 @@ def test_what_the_log_keeps_of_files_doesnt_grow_with_them(drop: Drop) -> None:
         drop.put(f"{number:03}.jsonl", lines(number))
     assert drop.take_in() == (100, 0)
     with hw.open(drop.folder) as project:
-        entries = project._topic_log("payments").entries
+        entries = project._logs.of("payments").entries
         producers = {name for entry in entries.after(-1) for name in (entry.note or {}).get("producers", {})}
         assert producers == {"folder:in"}
         assert len(project.log("payments")) < 10  # small files share commits
@@ -207,7 +208,7 @@ def test_a_file_is_read_when_it_has_not_changed_for_a_while() -> None:
 
 
 def test_a_file_that_grows_is_never_read_in_part(tmp_path: Path) -> None:
-    drop = Drop(tmp_path, "settle = '300 milliseconds'")
+    drop = Drop(tmp_path, "settle = '1500 milliseconds'")
     stop = threading.Event()
 
     def write() -> None:
@@ -226,14 +227,14 @@ def test_a_file_that_grows_is_never_read_in_part(tmp_path: Path) -> None:
         running.start()
         writer.start()
         seen = set()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while (count := count_rows(project)) < 13:
             seen.add(count)
             assert time.monotonic() < deadline
             time.sleep(0.02)
         stop.set()
-        running.join(30)
-        writer.join(30)
+        running.join(PATIENCE)
+        writer.join(PATIENCE)
         assert seen <= {0, 1, 12}, "each file comes at once"
         assert project.dead("payments").num_rows == 0
 

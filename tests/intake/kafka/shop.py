@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 import headwater as hw
 from headwater.project import Project
+from tests.patience import PATIENCE
 
 STREAM = "CREATE STREAM payments (id STRING, amount INT, at TIMESTAMP, WATERMARK FOR at AS at)"
 
@@ -39,18 +40,18 @@ class Shop:
     def create(self, partitions: int) -> None:
         self.admin.create_topics([NewTopic(self.topic, partitions, 1, config={"max.message.bytes": "20000000"})])[
             self.topic
-        ].result(20)
+        ].result(PATIENCE)
 
     def delete(self) -> None:
-        self.admin.delete_topics([self.topic])[self.topic].result(20)
+        self.admin.delete_topics([self.topic])[self.topic].result(PATIENCE)
 
     def add_partitions(self, count: int) -> None:
-        self.admin.create_partitions([NewPartitions(self.topic, count)])[self.topic].result(20)
+        self.admin.create_partitions([NewPartitions(self.topic, count)])[self.topic].result(PATIENCE)
 
     def delete_before(self, partition: int, offset: int) -> None:
         """What retention does: the events before an offset are gone."""
         before = TopicPartition(self.topic, partition, offset)
-        self.admin.delete_records([before])[before].result(20)
+        self.admin.delete_records([before])[before].result(PATIENCE)
 
     def declare(self, declared: str = STREAM, options: str = "") -> None:
         extra = f", {options}" if options else ""

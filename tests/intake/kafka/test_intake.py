@@ -28,6 +28,7 @@ from headwater.intake.schema.known import Draft
 from headwater.operate.halt import Halt
 from headwater.project import Project
 from tests.intake.kafka.shop import STREAM, Shop, event
+from tests.patience import PATIENCE, until
 from tests.servers.process import free_port
 
 Make = Callable[..., Shop]
@@ -177,7 +178,7 @@ def halted(*intakes: Intake) -> Iterator[None]:
     finally:
         halt.now()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 
@@ -194,14 +195,14 @@ def test_processes_that_run_share_the_partitions_and_go_on_without_each_other(sh
     with payments.open() as first, payments.open() as second:
         with running(first):
             send()
-            wait_for(lambda: first.read("payments").num_rows == sent)
+            until(lambda: first.read("payments").num_rows == sent)
             with running(second):
-                wait_for(lambda: len(owners(payments)) == 2)
+                until(lambda: len(owners(payments)) == 2)
                 send()
-                wait_for(lambda: first.read("payments").num_rows == sent)
+                until(lambda: first.read("payments").num_rows == sent)
                 assert sorted(number for numbers in owners(payments) for number in numbers) == [0, 1, 2, 3]
             send()  # to partitions that were the other one's
-            wait_for(lambda: first.read("payments").num_rows == sent)
+            until(lambda: first.read("payments").num_rows == sent)
         assert sorted(first.read("payments")["id"].to_pylist()) == sorted(f"p{number}" for number in range(sent))
 
 
@@ -212,12 +213,12 @@ def test_two_streams_of_one_topic_get_all_of_it_each(shop: Make) -> None:
     payments.send([event(0)], partition=0)
     payments.send([event(1)], partition=1)
     with payments.open() as project, running(project):
-        wait_for(lambda: [project.read(name).num_rows for name in ("payments", "copies")] == [2, 2])
+        until(lambda: [project.read(name).num_rows for name in ("payments", "copies")] == [2, 2])
 
 
 def owners(payments: Shop) -> list[list[int]]:
     """The partitions of each member of the group that has any."""
-    asked = payments.admin.describe_consumer_groups(["headwater.shop"], request_timeout=20)
+    asked = payments.admin.describe_consumer_groups(["headwater.shop"], request_timeout=PATIENCE)
     members = asked["headwater.shop"].result().members
     found = ([at.partition for at in one.assignment.topic_partitions if at.topic == payments.topic] for one in members)
     return [numbers for numbers in found if numbers]
@@ -229,10 +230,10 @@ def test_several_topics_are_one_stream_and_one_that_comes_later_is_read_from_its
     payments.send([event(0)])
     payments.declare_topic(f"^{payments.topic}.*")
     with payments.open() as project, running(project):
-        wait_for(lambda: ids(payments) == ["p0"])
-        payments.admin.create_topics([NewTopic(refunds, 1, 1)])[refunds].result(20)
+        until(lambda: ids(payments) == ["p0"])
+        payments.admin.create_topics([NewTopic(refunds, 1, 1)])[refunds].result(PATIENCE)
         payments.send([event(1)], topic=refunds)
-        wait_for(lambda: len(ids(payments)) == 2)
+        until(lambda: len(ids(payments)) == 2)
     payments.declare_topic(f"{payments.topic}, {refunds}")
     payments.send([event(2)], topic=refunds)
     payments.send([event(3)])
@@ -267,11 +268,11 @@ def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
         thread.start()
         for number in range(3):
             payments.send([event(number, second=number)], partition=number % 2)
-            wait_for(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
+            until(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
         # nothing more comes: each partition is at its end, so the watermark goes on
-        wait_for(lambda: project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
+        until(lambda: project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
         halt.now()
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
@@ -282,17 +283,10 @@ def test_a_project_that_runs_takes_in_its_topics(shop: Make) -> None:
         thread = threading.Thread(target=project.run, kwargs={"stop": stop})
         thread.start()
         payments.send([event(0)])
-        wait_for(lambda: project.read("payments").num_rows == 1)
+        until(lambda: project.read("payments").num_rows == 1)
         stop.set()
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_topic_that_declares_no_intake_is_told_so(tmp_path: Path) -> None:
@@ -364,10 +358,10 @@ def test_a_topic_that_was_made_anew_is_not_mixed_with_the_old_one(shop: Make) ->
     payments.send([event(0)])
     assert take_in(payments) == (1, 0)
     payments.delete()
-    wait_for(lambda: payments.topic not in payments.admin.list_topics(timeout=10).topics)
+    until(lambda: payments.topic not in payments.admin.list_topics(timeout=10).topics)
     with pytest.raises(SourceReplaced, match="is gone"):
         take_in(payments)
-    wait_for(lambda: _created(payments))
+    until(lambda: _created(payments))
     payments.send([event(7), event(8)])
     with pytest.raises(SourceReplaced, match="was deleted and made anew"):
         take_in(payments)
@@ -414,17 +408,17 @@ def test_too_much_poison_pauses_and_nothing_of_it_is_kept_until_it_can_be_read(s
         assert (project.read("payments").num_rows, project.dead("payments").num_rows) == (0, 0)
         (intake,) = project.intakes(waits=lambda _, error: waited.append(error and error.code()))
         with halted(intake):
-            wait_for(lambda: waited == ["too-much-poison"])
+            until(lambda: waited == ["too-much-poison"])
             assert project.status().topics[0].waits == '"payments" gets more poison than it is to take'
             project.schemas.register("payments", Draft("JSON", "{}"))
-            wait_for(lambda: project.read("payments").num_rows == 1200)
+            until(lambda: project.read("payments").num_rows == 1200)
         assert (waited[-1], project.status().topics[0].waits) == (None, None)
 
 
 def test_a_dead_letter_is_copied_to_a_topic_with_its_reason(shop: Make) -> None:
     payments = shop(partitions=1)
     copies = f"{payments.topic}-dead"
-    payments.admin.create_topics([NewTopic(copies, 1, 1)])[copies].result(20)
+    payments.admin.create_topics([NewTopic(copies, 1, 1)])[copies].result(PATIENCE)
     payments.declare(options=f"dead_topic = '{copies}'")
     payments.send([event(0)])
     payments.send([b"poison"], key=b"k", headers={"trace": b"1"}, timestamp=1_700_000_000_000)
@@ -451,12 +445,9 @@ def test_a_project_that_runs_takes_in_what_comes_until_it_is_stopped(shop: Make)
         running.start()
         for number in range(3):
             payments.send([event(number)])
-            deadline = time.monotonic() + 60
-            while project.head("payments") < 0 or project.read("payments").num_rows <= number:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
         stop.set()
-        running.join(60)
+        running.join(PATIENCE)
         assert not running.is_alive()
     assert ids(payments) == ["p0", "p1", "p2"]
 

@@ -171,7 +171,7 @@ def test_a_zombie_is_fenced_and_told_by_whom(shop: Callable[..., Shop], topic: K
 
 def target_of(project: Any) -> Target:
     (planned,) = project.plan().outlets.values()
-    return project._outlet_run(planned).target()  # type: ignore[no-any-return]
+    return project._outlets.run(planned).target()  # type: ignore[no-any-return]
 
 
 def feed_of(project: Any) -> Feed:

@@ -17,6 +17,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.patience import PATIENCE
+
 
 class KafkaTopic:
     """A topic of its own for a test."""
@@ -31,16 +33,16 @@ class KafkaTopic:
         return f'[kafka.main]\n"bootstrap.servers" = "{self.brokers}"\n'
 
     def create(self, partitions: int = 1, **config: str) -> None:
-        self.admin.create_topics([NewTopic(self.name, partitions, 1, config=config)])[self.name].result(20)
+        self.admin.create_topics([NewTopic(self.name, partitions, 1, config=config)])[self.name].result(PATIENCE)
 
     def delete(self) -> None:
-        self.admin.delete_topics([self.name])[self.name].result(20)
+        self.admin.delete_topics([self.name])[self.name].result(PATIENCE)
 
     def deny(self, operation: AclOperation) -> None:
         """Forbid everybody to do something with the topic."""
         everybody = "User:*", "*", operation, AclPermissionType.DENY
         acl = AclBinding(ResourceType.TOPIC, self.name, ResourcePatternType.LITERAL, *everybody)
-        self.admin.create_acls([acl])[acl].result(20)
+        self.admin.create_acls([acl])[acl].result(PATIENCE)
 
     def messages(self, isolation: str = "read_committed") -> list[Message]:
         """Every message that a consumer sees, partition by partition."""

@@ -28,6 +28,7 @@ from headwater.model import Column, Serving, Store
 from headwater.store import open_store as open_declared
 from headwater.store.postgres import PostgresStore
 from headwater.testing.conformance.targets import SPEND, batch, position, rows_of, version
+from tests.patience import PATIENCE
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import free_port
 from tests.store.postgres.conftest import Open
@@ -132,7 +133,7 @@ def test_a_connection_that_is_cut_off_in_the_middle_of_a_batch_leaves_nothing_of
         killer = subprocess.Popen([sys.executable, "-c", script])
         with pytest.raises(StoreUnavailable, match="could not be written"):
             store.apply(SPEND, epoch, batch(1, [("a", 1, 2)]))
-        assert killer.wait(60) == 0
+        assert killer.wait(PATIENCE) == 0
     assert (rows_of(blocked), blocked.position("spend", 1)) == ({("a", 1, "1.00")}, position(0))
     assert store.apply(SPEND, epoch, batch(1, [("a", 1, 2)])), "the same call, made again"
 
@@ -256,7 +257,7 @@ def test_what_depends_on_a_view_goes_on_or_stands_in_the_way(store: PostgresStor
     ],
 )
 def test_a_query_is_one_reading_statement_that_ends(open_store: Open, admin: psycopg.Connection, sql: str) -> None:
-    store = open_store(statement_timeout=SHORT)
+    store = open_store(statement_timeout=timedelta(seconds=1))
     store.apply(SPEND, store.open(SPEND, "plan"), batch(0, [("a", 1, 1)]))
     store.promote("spend", 1)
     admin.execute("CREATE SEQUENCE mine")

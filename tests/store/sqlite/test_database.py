@@ -17,6 +17,7 @@ import pytest
 from headwater.errors import ArgumentRefused, StoreDamaged, StoreUnavailable
 from headwater.store.sqlite import SqliteStore
 from headwater.testing.conformance.targets import SPEND, batch, position, rows_of, version
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +43,7 @@ def in_a_process(script: str, path: Path) -> str:
     store = SqliteStore(Path(sys.argv[1]))
     """
     command = [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(script), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

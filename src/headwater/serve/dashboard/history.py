@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Self
 
-from headwater.errors import HeadwaterError
 from headwater.operate import Status
+from headwater.operate.meanwhile import tell_failure
 from headwater.operate.status import SourceStatus, TopicStatus, ViewStatus
 from headwater.project import Project
 
@@ -89,9 +88,13 @@ class History:
         self._thread.join()
 
     def _go_on(self) -> None:
+        told = ""
         while True:
-            with suppress(HeadwaterError):  # the storage doesn't answer: there is nothing to draw for this second
+            try:
                 self.take(self._project.status())
+                told = ""
+            except Exception as failure:  # there is nothing to draw for this second
+                told = tell_failure("asking how the project is", failure, told)
             if self._ended.wait(EVERY.total_seconds()):
                 return
 

@@ -1,0 +1,35 @@
+"""Records: small files below a project, in which processes tell each other what is wanted and how things are.
+
+A record is put in place of the one before as a whole: who reads it sees the one or the other, however many write it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+_logger = logging.getLogger("headwater.run")
+
+
+def put(path: Path, text: str) -> None:
+    """Put a text in place of what a file held, if it is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
+    try:
+        staged.write_text(text, encoding="utf-8")
+        staged.replace(path)
+    except OSError:
+        staged.unlink(missing_ok=True)
+        raise
+
+
+def tell(what: str, path: Path, record: Any) -> None:
+    """Put a record that only tells how things are: that it could not be written is logged, and keeps nobody."""
+    try:
+        put(path, json.dumps(record, default=str))
+    except OSError as cause:
+        _logger.warning("%s could not be written down: %s", what, cause)

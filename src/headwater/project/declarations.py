@@ -1,0 +1,110 @@
+"""The declarations of a project: read from its folder, checked, and exchanged for others while it is open.
+
+Those that were *taken* are what the project goes by. Its folder may change meanwhile: a promotion takes what it holds
+then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headwater import declare, model
+from headwater.config import Settings
+from headwater.errors import CheckFailed, Finding, Origin, UnknownTopic
+from headwater.operate.promotion import Promotion, compare
+from headwater.plan import Plan, check
+
+_NOWHERE = Origin("")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a folder declares, and what is wrong with its files."""
+
+    declared: model.Project
+    findings: tuple[Finding, ...]
+
+    def checked(self) -> Plan:
+        """The plan, with the findings of the files as well."""
+        plan = check(self.declared)
+        findings = sorted((*self.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
+        return replace(plan, findings=tuple(findings))
+
+
+class Declarations:
+    """What was taken from a folder, and its plan, which is made when it is first asked for. Thread-safe.
+
+    `guard` is held while they are planned or exchanged; so does who opens something that follows an exchange.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._taken = self._read()
+        self._plan: Plan | None = None
+        self.guard = threading.RLock()
+
+    @property
+    def declared(self) -> model.Project:
+        """What is declared; names may still clash until it is checked."""
+        return self._taken.declared
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether every file could be read."""
+        return not self._taken.findings
+
+    def check(self) -> Plan:
+        """The plan with every finding: of the files, and of what they declare. It raises nothing."""
+        with self.guard:
+            if self._plan is None:
+                self._plan = self._taken.checked()
+            return self._plan
+
+    def plan(self) -> Plan:
+        """The plan of what has no errors; `CheckFailed` with every finding of what has."""
+        return self.check().checked()
+
+    def promote(self, take_over: Callable[[Plan, Promotion], None], *, only_tell: bool = False) -> Promotion:
+        """Take what is in the folder now, and let whoever follows take it over; tell what changes.
+
+        `CheckFailed` if it has errors, `PromotionRefused` if a run can't take it over; nothing is changed then. With
+        `only_tell`, nothing is changed either way.
+        """
+        with self.guard:
+            before, read = self.plan(), self._read()
+            after = read.checked().checked()
+            promotion = compare(before, after)
+            if not only_tell:
+                self._taken, self._plan = read, after
+                take_over(after, promotion)
+            return promotion
+
+    def topic(self, name: str) -> model.Topic:
+        """The declared stream or table of that name."""
+        found = self.declared.find(name)
+        if isinstance(found, model.Topic):
+            if found.personal:
+                self.plan()
+            return found
+        if not self.are_whole:
+            raise CheckFailed(self._taken.findings)
+        known = ", ".join(sorted(topic.name for topic in self.declared.topics)) or "none"
+        raise UnknownTopic(
+            f'the project has no stream or table "{name}"',
+            detail=f"It declares: {known}.",
+            hint="Declare it with CREATE STREAM, or check the spelling.",
+            topic=name,
+        )
+
+    def _read(self) -> _Read:
+        parsed = declare.load_folder(self._folder, self._settings.data)
+        declared = model.Project(
+            name=self._settings.name,
+            declarations=model.assembled(parsed.declarations),
+            stores=self._settings.declared_stores(),
+        )
+        return _Read(declared, parsed.findings)
