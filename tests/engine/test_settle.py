@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Iterator[hw.Project]:
 def test_a_slice_that_looks_back_for_longer_than_it_goes_has_more_rows(
     project: hw.Project, view: str, ends: list[int]
 ) -> None:
-    log = project._topic_log("sales")
+    log = project._logs.of("sales")
     near, far = ({"sales": LogStream(log, ["shop"], Limits(max_rows=rows))} for rows in (5, 20))
     for stream in (*near.values(), *far.values()):
         stream.stop_at_head()
