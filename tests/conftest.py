@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 collect_ignore_glob = ["flows/*/*"]  # projects, not modules of tests
 IN_CI = os.environ.get("CI") == "true"
-SPARK = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "2g",
+    # with the first compiler alone Java has room for the code of some thousand queries, and breaks when that is full
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+}
 if not (os.environ.get("FLOWS") or os.environ.get("HYPOTHESIS_PROFILE")):
     # a test has a few rows: to interpret a query is faster than to compile it. `make flows` and `make chaos`, and the
     # tests that start Headwater as a process, compile as users do

@@ -150,11 +150,12 @@ class BatchView:
         return len(self.planned.scans) == 1 and not any(isinstance(stage, Join) for stage in self.planned.stages)
 
     def _late(self, late: Late) -> DataFrame:
-        shown = [F.col(f"`{name}`") for name in late.frame.columns if not name.startswith("__")]
+        rows = late.make()
+        shown = [F.col(f"`{name}`") for name in rows.columns if not name.startswith("__")]
         by = (F.col(STAMP) - F.col(END) - interval(self.planned.view.grace)).alias("late_by")
         topics = sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)})
         topic = [F.lit(" and ".join(topics)).alias("_topic")] if len(self.planned.inputs) > 1 else []
-        return late.frame.select(*topic, *shown, F.col(STAMP).alias("_watermark"), by)
+        return rows.select(*topic, *shown, F.col(STAMP).alias("_watermark"), by)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ first in the order of the log. Where every row is fine on its own, a group is no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +36,8 @@ from headwater.plan.stages import STATELESS, Aggregate, Apply, Deduplicate, Expr
 from headwater.plan.state import is_by_identity
 
 LONGEST_SHOWN = 400
+ATTEMPTS = 2
+"""How often it is looked for: a worker may be lost meanwhile."""
 Place = tuple[int, int]
 """The commit and the row."""
 
@@ -46,10 +49,10 @@ def named(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFail
     """
     if not failure.fields.get("condition"):  # it isn't Spark's: no expression has failed
         return failure
-    try:
-        return _by_row(spark, view) or _by_group(spark, view, failure)
-    except (PySparkException, Py4JError, HeadwaterError, pa.ArrowException):
-        return failure  # what is being explained must not be lost over the explanation
+    for _ in range(ATTEMPTS):
+        with suppress(PySparkException, Py4JError, HeadwaterError, pa.ArrowException):
+            return _by_row(spark, view) or _by_group(spark, view, failure)
+    return failure  # what is being explained must not be lost over the explanation
 
 
 def _by_row(spark: SparkSession, view: BatchView) -> ViewFailed | None:

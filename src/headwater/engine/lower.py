@@ -89,10 +89,10 @@ _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 
 @dataclass(frozen=True)
 class Late:
-    """Rows of a stage that came too late, with the end that they came too late for in `END`."""
+    """Rows of a stage that came too late, with the end that they came too late for in `END`; made when asked for."""
 
     stage: Stage
-    frame: DataFrame
+    make: Callable[[], DataFrame]
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,7 @@ class Lowering:
     def _once(self, rows: Rows, stage: Scan, within: timedelta) -> Rows:
         """The rows of a topic that are taken of those with one id, which is asked of the whole of it."""
         decidable = in_time(F.col(TIME), within)
-        late = rows.frame.where(~decidable)
-        self._set_aside(stage, late.withColumn(END, later(F.col(TIME), within - self.grace)))
+        self._set_aside(stage, rows.frame, ~decidable, later(F.col(TIME), within - self.grace))
         rows = self._count(rows.then(rows.frame.where(decidable)), "late")
         taken = winners(self.scan(stage), within) if self.taken is None else self.taken(stage)
         once = rows.frame.join(merged(taken), [COMMIT, ROW], "left_semi").drop(ID)
@@ -273,12 +272,12 @@ class Lowering:
         admitted = in_time(end, self.grace)
         if self.turned_away:
             return rows.then(rows.frame.where(~admitted))
-        self._set_aside(stage, rows.frame.where(~admitted).withColumn(END, end))
+        self._set_aside(stage, rows.frame, ~admitted, end)
         return rows.then(rows.frame.where(admitted))
 
-    def _set_aside(self, stage: Stage, frame: DataFrame) -> None:
+    def _set_aside(self, stage: Stage, frame: DataFrame, refused: Column, end: Column) -> None:
         if not self.live:
-            self.late.append(Late(stage, frame))
+            self.late.append(Late(stage, lambda: frame.where(refused).withColumn(END, end)))
 
     def _union(self, stage: Union) -> Rows:
         """The rows of all branches. An event is the same event only within a branch."""
@@ -582,13 +581,13 @@ def _named(found: Named) -> Column:
     return F.expr(found.expression.sql).alias(found.name)
 
 
-def _carried(frame: DataFrame) -> list[Column]:
-    return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns]
+def _carried(frame: DataFrame, but: str = "") -> list[Column]:
+    return [F.col(name) for name in (*CARRIED, FINAL, KEEP) if name in frame.columns and name != but]
 
 
 def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
     """The rows, each with the bounds of a window, which take the place of those of another."""
-    carried = _carried(frame.drop(END))
+    carried = _carried(frame, but=END)
     kept = [F.col(f"`{found.name}`") for found in below.columns if found.name.lower() not in _WINDOW_COLUMNS]
     frame = frame.select(*kept, *carried, span.alias(_SPAN))
     start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -119,7 +119,7 @@ def given_scan(
     schema = StructType.fromDDL(schema_ddl(log.topic, rows.column_names))
     frame = spark.createDataFrame(rows.combine_chunks(), schema)  # behind an empty chunk Spark loses rows
     frame = frame if moved else frame.coalesce(1)
-    return _named(frame, scan, pace).withColumn(NEW, F.col(COMMIT) > after)
+    return _named(frame, scan, pace, (F.col("_commit") > after).alias(NEW))
 
 
 def columns_of(scan: Scan, pace: Pace) -> list[str]:
@@ -133,11 +133,11 @@ def _is_identified(scan: Scan) -> bool:
     return bool(scan.unique) or scan.within is not None
 
 
-def _named(rows: DataFrame, scan: Scan, pace: Pace, *, stamped: bool = True) -> DataFrame:
+def _named(rows: DataFrame, scan: Scan, pace: Pace, *more: Column, stamped: bool = True) -> DataFrame:
     carried = {COMMIT: "_commit", ROW: "_row", **({STAMP: pace.stamp} if stamped else {})}
     if scan.time:
         carried[TIME] = scan.time
     if _is_identified(scan):
         carried[ID] = "_id"
     shown = [F.col(f"`{found.name}`") for found in scan.columns]
-    return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()))
+    return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()), *more)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headwater.engine.batch import as_arrow
@@ -210,15 +211,14 @@ class Slice:
         until = None if until and after and until <= after else until
         lowering = replace(self._lowering(tally), needed=self._needed(after, until, panes), totals=totals)
         rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
-        if KEEP in rows.columns:
-            rows = rows.where(F.col(KEEP))
+        names, tests = rows.columns, [F.col(KEEP)] if KEEP in rows.columns else []
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        if FINAL not in rows.columns:  # computed from one row, it is final when it comes
+        if FINAL not in names:  # computed from one row, it is final when it comes
             final = F.lit(self.settled_at).alias(FINAL)
-            return rows.where(F.col(NEW)).select(*shown, final, F.lit(False).alias(OPEN))
-        rows = rows if after is None else rows.where(F.col(FINAL) > F.lit(after))
-        rows = rows if until is None else rows.where(F.col(FINAL) <= F.lit(until))
-        return rows.select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN))
+            return _where(rows, [*tests, F.col(NEW)]).select(*shown, final, F.lit(False).alias(OPEN))
+        tests += [] if after is None else [F.col(FINAL) > F.lit(after)]
+        tests += [] if until is None else [F.col(FINAL) <= F.lit(until)]
+        return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN))
 
     def _lowering(self, tally: Tally | None, *, only_new: bool = False) -> Lowering:
         """How the stages are lowered over the slice, or over the commits alone that are new in it."""
@@ -269,6 +269,11 @@ class Slice:
     def _since(self, reach: timedelta) -> datetime | None:
         """What the slice looks back to; None for all that there is."""
         return _before(self.began_at, reach, self.planned.view.every) if self.began_at else None
+
+
+def _where(rows: DataFrame, tests: list[Column]) -> DataFrame:
+    """The rows that meet all of some tests, asked for at once: to add to a plan takes milliseconds."""
+    return rows.where(reduce(and_, tests)) if tests else rows
 
 
 def _before(at: datetime, reach: timedelta, every: timedelta | None) -> datetime | None:
