@@ -29,11 +29,13 @@ MIDNIGHT = "1970-01-01 "
 """A time of day is spelled as a timestamp of that day without its date."""
 SAMPLE = 1_000
 """How many values are looked at to tell whether most are different."""
+FEW = 50
+"""So few values, as a read by key has, are spelled faster than it is found out which of them are different."""
 
 
 def encode(array: pa.Array) -> list[Any]:
     """The values as text. Where they come many times, as those of a window do, each is spelled once."""
-    if _seldom_repeats(array):
+    if len(array) <= FEW or _seldom_repeats(array):
         return _texts(array)
     distinct = array.dictionary_encode()
     texts = [*_texts(distinct.dictionary), None]
@@ -43,8 +45,10 @@ def encode(array: pa.Array) -> list[Any]:
 
 def _seldom_repeats(array: pa.Array) -> bool:
     """Whether most values are different, by a sample of many."""
-    sample = array.take(pa.array(np.arange(0, len(array), max(len(array) // SAMPLE, 1))))
-    return len(array) > SAMPLE and pc.count_distinct(sample).as_py() > len(sample) // 2
+    if len(array) <= SAMPLE:
+        return False
+    sample = array.take(pa.array(np.arange(0, len(array), len(array) // SAMPLE)))
+    return bool(pc.count_distinct(sample).as_py() > len(sample) // 2)
 
 
 def _texts(array: pa.Array) -> list[Any]:
@@ -75,8 +79,9 @@ def _timestamps(local: pa.Array) -> list[Any]:
     usual = int(np.bincount(needed, minlength=len(UNITS)).argmax())
     texts = _in_unit(local, UNITS[usual])
     for digits, unit in enumerate(UNITS):
-        places = np.flatnonzero(needed == digits) if digits != usual else np.array([], np.int64)
-        for place, text in zip(places.tolist(), _in_unit(local.take(pa.array(places)), unit), strict=True):
+        places = [] if digits == usual else np.flatnonzero(needed == digits).tolist()
+        others = _in_unit(local.take(pa.array(places)), unit) if places else []
+        for place, text in zip(places, others, strict=True):
             texts[place] = text
     return texts
 
