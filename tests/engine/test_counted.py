@@ -58,12 +58,19 @@ def test_large_sides_without_an_equality_are_counted_once(tmp_path: Path) -> Non
     pairs = f"SELECT o.at AS at FROM o JOIN p ON {near}"
     windows = f"TUMBLE(TABLE ({pairs}), DESCRIPTOR(at), INTERVAL '10' SECOND)"
     view = f"SELECT window_end, count(*) AS pairs FROM {windows} GROUP BY window_end;"
-    streams = STREAM.format("o", "") + STREAM.format("p", "")
-    with opened(tmp_path, f"{streams} CREATE MATERIALIZED VIEW v WITH (execution = 'settle') AS {view}") as project:
-        for topic in "oopp":  # each side is in two files
-            project.append(topic, [{"id": f"{n}", "n": n, "at": START + timedelta(seconds=n)} for n in range(8)])
+    declared = STREAM.format("o", "") + STREAM.format("p", "")
+    declared += f"CREATE MATERIALIZED VIEW in_windows WITH (execution = 'settle') AS {view}"
+    for kind in ("left", "right", "full"):
+        shown = f"SELECT o.id AS one, p.id AS other, o.at AS at FROM o {kind} JOIN p ON {near};"
+        declared += f"CREATE MATERIALIZED VIEW all_of_{kind} WITH (emit = 'changes', key = 'one, other') AS {shown}"
+    with opened(tmp_path, declared) as project:
+        for commit in range(2):  # each side is in two files
+            for topic in "op":
+                at = [START + timedelta(seconds=n) for n in range(8)]
+                project.append(topic, [{"id": f"{commit}-{n}", "n": n, "at": at[n]} for n in range(8)])
         for topic in "op":
             project.tick(topic, to=START + timedelta(minutes=1))
         project.catch_up()
-        assert project.ledger("v").remainder == 0
-        assert project.verify("v").identical
+        for name in ("in_windows", "all_of_left", "all_of_right", "all_of_full"):
+            assert project.ledger(name).remainder == 0, name
+            assert project.verify(name).identical, name

@@ -12,10 +12,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from sqlglot import exp
 
+from headwater import model, sql
 from headwater.engine.aggregate import stable
+from headwater.engine.over import values_of
 from headwater.engine.running import adds_up_exactly, between_totals, over
+from headwater.plan import check
 from headwater.plan.functions import Stability
-from headwater.plan.stages import Call, Expression
+from headwater.plan.stages import Call, Expression, Over
 from headwater.sql import parse_expression
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,6 +70,20 @@ def test_the_values_are_those_of_frames_added_up_anew(end: str, spark: SparkSess
     expected = frame.select("key", "at", "whole", "price", *anew).toArrow()
     assert expected["n6"].null_count > 0  # frames without a value
     assert frame.select("key", "at", "whole", "price", *running).toArrow().equals(expected)
+
+
+@pytest.mark.parametrize(("order", "is_running"), [("at", True), ("paid_at", False), ("at DESC", False)])
+def test_totals_run_along_a_time_that_every_row_has(order: str, is_running: bool) -> None:
+    """Rows without a time are a frame of their own, which no difference of totals is."""
+    stream = "CREATE STREAM sales (n INT, paid_at TIMESTAMP, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);"
+    frame = f"ORDER BY {order} RANGE BETWEEN INTERVAL '3' SECOND PRECEDING AND CURRENT ROW"
+    windows = "TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND)"
+    query = f"SELECT at, sum(n) OVER (PARTITION BY window_end {frame}) AS total FROM {windows}"
+    text = f"{stream} CREATE MATERIALIZED VIEW v AS {query};"
+    project = model.Project(name="shop", declarations=sql.parse_declarations(text, "views.sql").declarations)
+    planned = check(project).checked().view("v")
+    (stage,) = (found for found in planned.stages if isinstance(found, Over))
+    assert ("UNBOUNDED PRECEDING" in values_of(stage, planned.sight).values["total"]) is is_running
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,21 @@ def test_a_view_without_keys_is_found_by_all_of_its_columns() -> None:
     assert view("SELECT DISTINCT id, at FROM orders").identity == ("id", "at")
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND INTERVAL '3' SECOND PRECEDING",
+        "RANGE BETWEEN CURRENT ROW AND INTERVAL '3' SECOND PRECEDING",
+        "ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING",
+    ],
+)
+def test_a_frame_that_no_row_can_be_in_is_refused(frame: str) -> None:
+    query = f"SELECT id, sum(amount) OVER (PARTITION BY window_end ORDER BY at {frame}) AS x FROM {TUMBLE}"
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert type(finding) is QueryRefused
+    assert finding.summary == 'view "v" has a frame that ends before it begins'
+
+
 def test_a_frame_that_spark_does_not_have_is_refused() -> None:
     frame = "GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"
     query = f"SELECT id, sum(amount) OVER (PARTITION BY window_end ORDER BY at {frame}) AS x FROM {TUMBLE}"

@@ -137,8 +137,11 @@ class _Spelling:
         return over(stable(inner, place), tree)
 
     def _start(self, call: OverCall) -> timedelta | None:
-        """How long before a row its frame begins, if that is measured in time, and rows come in the order of time."""
-        if call.frame is None or not call.order or call.order[0].descending:
+        """How long before a row its frame begins, if that is measured in time, and rows come in the order of a time
+        that each of them has.
+        """
+        time = order_time(call, self.below)
+        if call.frame is None or time is None or time.nullable or call.order[0].descending:
             return None
         if call.frame.start is None and not ends(call.partition, self.below):
             return self.horizon

@@ -143,6 +143,10 @@ class _Lifting:
             hint = "Write a frame with RANGE or ROWS."
             self.context.refuse(QueryRefused, f"has a frame with {what}, which Spark SQL doesn't have", spec, hint=hint)
             return
+        if _is_reversed(_frame(window)):
+            hint = "Write the earlier bound first."
+            self.context.refuse(QueryRefused, "has a frame that ends before it begins", spec, hint=hint)
+            return
         bounds = [spec.args.get("start"), spec.args.get("end")]
         spans = [sql.interval(bound) is not None for bound in bounds if isinstance(bound, exp.Expr)]
         terms = ordering(replace(self.context, findings=[]), window.args.get("order"), self.below)
@@ -190,6 +194,14 @@ def _frame(window: exp.Window) -> Frame:
     start = _bound(spec.args.get("start"), spec.args.get("start_side"))
     end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"))
     return Frame(unit, start, end)
+
+
+def _is_reversed(frame: Frame) -> bool:
+    """Whether no row can be in a frame; bounds that can't be compared are refused elsewhere."""
+    start, end = (timedelta() if bound == 0 else bound for bound in (frame.start, frame.end))
+    if isinstance(frame.start, int) and isinstance(frame.end, int):
+        return frame.start > frame.end
+    return isinstance(start, timedelta) and isinstance(end, timedelta) and start > end
 
 
 def _bound(bound: exp.Expr | str | None, side: str | None) -> timedelta | int | None:
