@@ -55,6 +55,11 @@ class CatchUpSettings(_Section):
     give_up_after: Duration | None = Field(
         default=None, description="How long a view that follows may fail without a batch between before it stops."
     )
+    lease: Duration = Field(
+        default=timedelta(seconds=30),
+        ge=timedelta(seconds=1),
+        description="After how long without a sign of life a run loses its views and outlets to another one.",
+    )
 
 
 class ServeSettings(_Section):

@@ -20,9 +20,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headwater as hw
-from headwater.errors import Fenced, ViewBusy
+from headwater.errors import Fenced, StoreUnavailable, ViewBusy
+from headwater.operate.supervise import CaughtUp
 from headwater.project import Project
-from tests.chaos.shop import VIEWS, Traffic, make
+from tests.chaos.shop import SETTINGS, VIEWS, Traffic, make
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
@@ -61,6 +62,24 @@ class Process:
             self._running.kill()
         self._running.wait(30)
         return True
+
+    def signal(self, number: int) -> None:
+        """Send a signal to Python and to its JVM."""
+        os.killpg(self._running.pid, number)
+
+    def stopped_until(self, catch_up: Callable[[], list[CaughtUp]]) -> CaughtUp:
+        """Stop it until another run has caught up; one that was stopped within a transaction goes on for a moment."""
+        while True:
+            self.signal(signal.SIGSTOP)
+            (done,) = catch_up()
+            if done.error is None:
+                return done
+            if isinstance(done.error, ViewBusy):
+                time.sleep(0.2)
+                continue
+            assert isinstance(done.error, StoreUnavailable), done.error
+            self.signal(signal.SIGCONT)
+            time.sleep(0.01)
 
     def finish(self) -> int:
         """Wait for its end, and return its exit code."""
@@ -142,4 +161,23 @@ def test_a_second_run_is_told_of_the_first_and_one_that_takes_over_fences_it_off
             assert second.error is None, second.error
             assert first.finish() == 1
             assert Fenced.code() in first.said() or ViewBusy.code() in first.said()
+        verify(project, ["tumbling"])
+
+
+@pytest.mark.skipif(KILLS <= 5, reason="two starts of Spark, and leases are tested without it: `make chaos`")
+def test_a_run_that_is_stopped_loses_its_view_after_its_lease_and_is_fenced_when_it_goes_on(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    folder = make(tmp_path / "shop", ["tumbling"])
+    (folder / "headwater.toml").write_text(SETTINGS + "[catch_up]\nlease = '2 seconds'\n")
+    with hw.open(folder) as project:
+        Traffic(random.Random(SEED)).append(project, commits=60)
+        with started(folder, ["tumbling"], max_commits=1) as first:
+            wait_until(lambda: batches_of(folder) >= 2, first)
+            heir = first.stopped_until(project.catch_up)
+            assert heir.rebuilt is None, "it goes on from the state of the run that it took the view from"
+            first.signal(signal.SIGCONT)
+            assert first.finish() == 1
+            assert Fenced.code() in first.said()
+        assert project.catch_up()[0].rebuilt is None
         verify(project, ["tumbling"])

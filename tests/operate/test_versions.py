@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from headwater.errors import UnknownView, ViewBusy
+from headwater.errors import Fenced, UnknownView, ViewBusy
 from headwater.operate.versions import Chosen, Versions
 from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Target
@@ -140,7 +143,8 @@ def test_a_damaged_version_is_dropped_unless_it_is_served(store: SqliteStore, tm
     run(found, found.choose(), batches=1)
     if served:
         store.promote("v", 1)
-    chosen = found.renew(found.choose(), "Stream is corrupted.")
+    with found.locked() as held:
+        chosen = found.renew(found.choose(), "Stream is corrupted.", held)
     assert chosen == Chosen(2, resumes=False, rebuilt="its checkpoint can't be read: Stream is corrupted.")
     assert [version.target.version for version in store.versions("v")] == ([1] if served else [])
 
@@ -161,3 +165,36 @@ def test_one_run_at_a_time_works_on_a_view(store: SqliteStore, tmp_path: Path) -
 def test_a_view_that_was_never_built_has_no_served_version(store: SqliteStore, tmp_path: Path) -> None:
     with pytest.raises(UnknownView):
         versions(store, tmp_path).promoted()
+
+
+def test_an_heir_goes_on_with_state_that_the_silent_run_can_no_longer_reach(store: SqliteStore, tmp_path: Path) -> None:
+    before = replace(versions(store, tmp_path), lease=timedelta(seconds=1))
+    run(before, before.choose(), 2)
+    left = before.checkpoint(1).folder
+    lock = left.parent / "lock"
+    with lock.open("w") as silent:
+        fcntl.flock(silent, fcntl.LOCK_EX)  # of this process, but of another file: as good as another run
+        os.utime(lock, (0, 0))
+        with before.locked() as held:
+            assert held.inherited
+            assert before.choose() == Chosen(1, resumes=True)
+            assert before.checkpoint(1).folder != left
+            left.mkdir()  # what the silent run writes when it wakes up
+            (left / "offsets").mkdir()
+            assert before.choose() == Chosen(1, resumes=True)
+        os.utime(lock, (0, 0))
+    with before.locked():
+        assert before.choose() == Chosen(1, resumes=True)
+
+
+def test_whatever_fails_after_a_view_was_taken_over_says_so(store: SqliteStore, tmp_path: Path) -> None:
+    mine = replace(versions(store, tmp_path), lease=timedelta(seconds=1))
+    chosen = mine.choose()
+    lock = mine.checkpoint(1).folder.parent / "lock"
+    for fail in (lambda held: mine.renew(chosen, "offsets/1 is gone", held), lambda held: 1 // 0):
+        with pytest.raises(Fenced, match="taken over") as fenced, mine.locked() as held:
+            os.utime(lock, (0, 0))  # as if nothing had been heard of this run
+            with mine.locked():
+                fail(held)
+        assert str(os.getpid()) in str(fenced.value.detail)
+    assert mine.checkpoint(1).folder.is_dir(), "the heir's state"

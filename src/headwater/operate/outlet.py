@@ -154,7 +154,7 @@ class OutletRun:
 
     def _alone(self, work: Callable[[], None]) -> None:
         """Work while no other run of this machine does, which opening the target would fence off."""
-        with locked(self.notes.lock(self.planned.name), self._busy):
+        with locked(self.notes.lock(self.planned.name), self._busy, self.patience.lease):
             self._has_held = True
             work()
 

@@ -22,6 +22,7 @@ from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
+from headwater.operate.lock import LEASE, Held
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
@@ -39,13 +40,15 @@ class Patience:
     """How often a step is attempted, and how long is waited before it is attempted again.
 
     The wait doubles from `backoff` up to `longest_backoff`. A batch that reads on starts the count afresh. A run that
-    follows ends once nothing but failures came for `give_up_after`.
+    follows ends once nothing but failures came for `give_up_after`. One that gives no sign of life for its `lease`
+    loses what it works on to another run.
     """
 
     attempts: int = 5
     backoff: timedelta = timedelta(milliseconds=500)
     longest_backoff: timedelta = timedelta(seconds=30)
     give_up_after: timedelta | None = None
+    lease: timedelta = LEASE
 
     def wait(self, failures: int, chance: float) -> timedelta:
         """How long to wait after so many failures; `chance`, in [0, 1], spreads those who failed together.
@@ -144,13 +147,13 @@ class Run:
         """Bring the view to the head, or say why not."""
         name, number = self.planned.name, 0
         try:
-            with self.versions.locked():
+            with self.versions.locked() as held:
                 if paused := self.wishes.paused("view", name):
                     return CaughtUp(name, 0, paused=paused)
                 chosen = self._chosen()
                 number = chosen.number
                 with self.wishes.obeyed("view", name, self.halt):
-                    chosen = self._follow(chosen)
+                    chosen = self._follow(chosen, held)
                 return self._patiently(lambda: self._served(chosen))
         except HeadwaterError as error:
             paused = self.wishes.paused("view", name) if self.halt.is_wanted else None
@@ -180,7 +183,7 @@ class Run:
         if self.store.promoted(self.planned.name) != number:
             self.store.promote(self.planned.name, number)
 
-    def _follow(self, chosen: Chosen) -> Chosen:
+    def _follow(self, chosen: Chosen, held: Held) -> Chosen:
         """Run the version to the head; a damaged checkpoint is replaced, and only one that was there before."""
         try:
             self._work(chosen)
@@ -188,7 +191,7 @@ class Run:
             if not chosen.resumes:
                 raise
             reason = str(damage.fields["reason"])
-            renewed = self._patiently(lambda: self.versions.renew(chosen, reason))
+            renewed = self._patiently(lambda: self.versions.renew(chosen, reason, held))
             self._work(renewed)
             return renewed
         return chosen

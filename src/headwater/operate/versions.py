@@ -4,7 +4,9 @@ A version belongs to one plan: a declaration that changes what rows mean has ano
 are in a store, its state is in a checkpoint of Spark's. A version that can't be gone on from is left as it is, and the
 next one is built beside it; whichever is served goes on being served until the new one has caught up.
 
-One run at a time works on a view. A lock of the operating system says which, and is gone when its process is.
+One run at a time works on a view. A lock of the operating system says which, and is gone when its process is. One that
+gives no sign of life for its lease loses the view to the next: the state that it may still write to is moved from under
+it, and the store's epoch fences off what it would write to the rows.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from headwater.engine.checkpoint import Checkpoint
-from headwater.errors import UnknownView, ViewBusy, ViewInterrupted
+from headwater.errors import Fenced, UnknownView, ViewBusy, ViewInterrupted
 from headwater.log import TopicLog, folder_of
-from headwater.operate.lock import locked
+from headwater.model import spell_duration
+from headwater.operate.lock import LEASE, Held, locked
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
 
@@ -48,15 +52,36 @@ class Versions:
     store: Store
     state: Path
     logs: Mapping[str, TopicLog]
+    lease: timedelta = LEASE
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[Held]:
         """Be the one run that works on the view; `ViewBusy` at once if another does.
+
+        Whatever goes wrong after another run has taken the view over is `Fenced`.
 
         On a disk that has no locks several can: the store's epochs fence off all but the newest.
         """
-        with locked(self._folder / "lock", self._busy):
-            yield
+        with locked(self._folder / "lock", self._busy, self.lease) as held:
+            if held.inherited:
+                self._move_state()
+            try:
+                yield held
+            except Exception as cause:
+                if (heir := held.heir()) and not isinstance(cause, Fenced):
+                    raise self._taken_over(heir) from cause
+                raise
+
+    def _move_state(self) -> None:
+        """Give every version's state another name, so that a former holder that wakes up doesn't write to it."""
+        for version in {state.stem for state in self._folder.glob("v*")}:
+            newest = self._newest_state(version)
+            newest.rename(self._folder / f"{version}.{_heirs(newest) + 1}")
+
+    def _newest_state(self, version: str) -> Path:
+        """The state of a version as the last heir has named it."""
+        named = [self._folder / version, *self._folder.glob(f"{version}.*")]
+        return max(named, key=_heirs)
 
     def _busy(self, holder: str) -> ViewBusy:
         return ViewBusy(
@@ -65,6 +90,16 @@ class Versions:
             hint="Let it finish, or stop it, then run `headwater catch-up` again.",
             view=self.planned.name,
             holder=holder,
+        )
+
+    def _taken_over(self, heir: str) -> Fenced:
+        return Fenced(
+            f'view "{self.planned.name}" was taken over by another run',
+            detail=f"It is {heir}: this run gave no sign of life for {spell_duration(self.lease)}. It has written "
+            "nothing since.",
+            hint="Let the other run go on, or stop it and start this one again.",
+            view=self.planned.name,
+            holder=heir,
         )
 
     def choose(self) -> Chosen:
@@ -83,8 +118,13 @@ class Versions:
             reasons.append(reason)
         return self._begin(versions[-1].target.version + 1, reasons[0] if reasons else CHANGED)
 
-    def renew(self, damaged: Chosen, reason: str) -> Chosen:
-        """A new version in place of one whose checkpoint turned out to be damaged, which goes if nobody is served."""
+    def renew(self, damaged: Chosen, reason: str, held: Held) -> Chosen:
+        """A new version in place of one whose checkpoint turned out to be damaged, which goes if nobody is served.
+
+        A checkpoint that another run has taken over is none of this one's.
+        """
+        if heir := held.heir():
+            raise self._taken_over(heir)
         newest = self.store.versions(self.planned.name)[-1].target.version
         if self.store.promoted(self.planned.name) != damaged.number:
             self.store.drop(self.planned.name, damaged.number)
@@ -100,7 +140,7 @@ class Versions:
 
     def checkpoint(self, number: int) -> Checkpoint:
         """The checkpoint of a version."""
-        return Checkpoint.of(self.planned, self._folder / f"v{number}")
+        return Checkpoint.of(self.planned, self._newest_state(f"v{number}"))
 
     def promoted(self) -> Version:
         """The version that is served."""
@@ -164,3 +204,8 @@ class Versions:
     @property
     def _folder(self) -> Path:
         return self.state / folder_of(self.planned.name)
+
+
+def _heirs(state: Path) -> int:
+    """The number of times that a version's state was taken over from a silent run, which stands in its name: `v3.1`."""
+    return int(state.suffix.removeprefix(".") or 0)

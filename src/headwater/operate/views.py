@@ -446,7 +446,9 @@ class Views:
         return sorted(self._plan.views.values(), key=lambda planned: order.index(planned.name))
 
     def _versions(self, planned: PlannedView) -> Versions:
-        return Versions(planned, self._store_of(planned), self._home / "state", self._logs(planned))
+        return Versions(
+            planned, self._store_of(planned), self._home / "state", self._logs(planned), self._patience.lease
+        )
 
     def _logs(self, planned: PlannedView) -> dict[str, TopicLog]:
         """What a view reads: topics, and the derived topics of other views."""

@@ -86,6 +86,7 @@ class Project:
             settings.catch_up.backoff,
             settings.catch_up.longest_backoff,
             settings.catch_up.give_up_after,
+            settings.catch_up.lease,
         )
         self._views: Views | None = None
         self._declarations = Declarations(folder, settings)
