@@ -57,12 +57,15 @@ def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
     """Avro's object container files."""
     try:
         from fastavro import reader
+
+        from headwater.intake.schema.avro import read_decimals_exactly
     except ModuleNotFoundError as cause:
         raise ExtraMissing(
             "a file of Avro needs the package fastavro",
             detail="It is not installed: it comes with an extra.",
             hint="Run `pip install 'headwater[kafka]'`.",
         ) from cause
+    read_decimals_exactly()
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
         first = 1
         try:

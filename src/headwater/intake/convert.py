@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from headwater.intake.converted import Converted, attempt, only_where
 from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
-from headwater.model import INSTANT
+from headwater.model import INSTANT, rescale, spell_decimals
 
 Rule = Callable[[pa.Array], pa.Array]
 _NAIVE = pa.timestamp("us")
@@ -44,6 +44,14 @@ def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool 
         return _convert_nested(plain, kind, text)
     rule = _rule(plain.type, kind, text)
     return attempt(plain, rule, kind) if rule else _all_bad(plain, kind)
+
+
+def _exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Texts as decimals."""
+    spelled = spell_decimals(array, kind)
+    if spelled.null_count > array.null_count:
+        raise ValueError("a number doesn't fit")
+    return spelled.cast(kind)
 
 
 def _all_bad(array: pa.Array, kind: pa.DataType) -> Converted:
@@ -112,7 +120,9 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _integer_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | None:
     if text:  # by way of a decimal: Arrow's own reading of text takes hexadecimal and refuses 1.0
-        return lambda array: array.cast(_WHOLE).cast(kind)
+        return lambda array: _exactly(array, _WHOLE).cast(kind)
+    if pa.types.is_decimal(source):
+        return lambda array: rescale(array, _WHOLE).cast(kind)
     return _cast(kind) if _is_number(source) else None
 
 
@@ -153,8 +163,10 @@ def _narrow(array: pa.Array, kind: pa.DataType) -> pa.Array:
 def _decimal_rule(source: pa.DataType, kind: pa.DataType) -> Rule | None:
     if pa.types.is_integer(source) or pa.types.is_floating(source):
         # a float stands for its shortest spelling, as in JSON: 0.1 is one tenth
-        return lambda array: array.cast(pa.string()).cast(kind)
-    return _cast(kind) if pa.types.is_decimal(source) or pa.types.is_string(source) else None
+        return lambda array: _exactly(array.cast(pa.string()), kind)
+    if pa.types.is_decimal(source):
+        return lambda array: rescale(array, kind)
+    return (lambda array: _exactly(array, kind)) if pa.types.is_string(source) else None
 
 
 def _from_base64(array: pa.Array) -> pa.Array:

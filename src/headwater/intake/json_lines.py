@@ -33,6 +33,7 @@ from headwater.intake.lines import Lines, examine, join, read_in_pieces, split
 from headwater.intake.messages import Messages
 from headwater.intake.values import TWICE, Number, column_of
 from headwater.model import INSTANT
+from headwater.model.decimals import MOST_DIGITS
 
 DEEPEST = 100
 """How many levels of objects and arrays an event may have."""
@@ -47,6 +48,16 @@ _ODDITIES: tuple[tuple[Callable[[bytes], object], str], ...] = (
 )
 """What Arrow's reader reads otherwise than JSON says: a quick look at a block, and the lines meant by it."""
 
+_ODD_NUMBER = "|".join([
+    r'[:\[,\s]-?[0-9.]+(?:[0-9.]{27}|[eE])',
+    r'[:\[,\s]"[+-]?[0-9.]+(?:[0-9.]{27,}|[eE][+-]?[0-9]+)"',
+    r"\\u00(?:2[bBdDeE]|3[0-9]|[46]5)",
+])  # fmt: skip
+"""A number, or a string that is one, with an exponent or of more than 28 characters; or a part of one that is escaped.
+Where there are decimals, Arrow's reader can't be trusted with it: exponents may crash it, and many digits wrap around.
+"""
+_NARROW_SCALE = 10
+"""Up to this scale 28 digits before the point have room in 38; a decimal of a higher one is read as a wider one."""
 _IN_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMES = {list: "an array", str: "a string", Number: "a number", bool: "a boolean", type(None): "null"}
 
@@ -94,6 +105,7 @@ class JsonLines:
         self._layout = layout
         wires = [wire_type(kind) for kind in layout.kinds]
         self._wires = None if None in wires else pa.schema(list(zip(layout.names, wires, strict=True)))
+        self._has_decimals = any(map(_has_decimals, layout.kinds))
         self._names = frozenset(layout.names)
 
     def read(self, block: bytes, where: str, first: int) -> Batch:
@@ -130,6 +142,8 @@ class JsonLines:
         for occurs_in, pattern in _ODDITIES:
             if occurs_in(block):
                 sound = pc.and_not(sound, pc.match_substring_regex(texts, pattern))
+        if self._has_decimals and _has_odd_numbers(block):
+            sound = pc.and_not(sound, pc.match_substring_regex(texts, _ODD_NUMBER))
         return pc.and_not(sound, _may_be_deep(texts)).fill_null(False)
 
     def _fast(self, lines: Lines, found: pa.Array) -> tuple[list[Part], list[int]]:
@@ -184,6 +198,16 @@ class JsonLines:
         return zip(self._layout.names, self._layout.kinds, strict=True)
 
 
+def _has_decimals(kind: pa.DataType) -> bool:
+    inner = [kind.field(at).type for at in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    return bool(pa.types.is_decimal(kind)) or any(map(_has_decimals, inner))
+
+
+def _has_odd_numbers(block: bytes) -> bool:
+    found: bool = pc.match_substring_regex(pa.array([block], pa.large_binary()), _ODD_NUMBER)[0].as_py()
+    return found
+
+
 def _may_be_deep(texts: pa.Array) -> pa.Array:
     """Lines with so many brackets that they could be nested too deeply; a short line can't."""
     long = pc.greater(pc.binary_length(texts), 2 * DEEPEST).fill_null(False)
@@ -206,6 +230,8 @@ def wire_type(kind: pa.DataType) -> pa.DataType | None:
         return None
     if pa.types.is_floating(kind):
         return pa.float64()
+    if pa.types.is_decimal(kind) and kind.scale > _NARROW_SCALE:
+        return pa.decimal256(2 * MOST_DIGITS, kind.scale)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind) or kind == INSTANT:
         return kind
     return pa.string()

@@ -64,8 +64,6 @@ def _native(kind: pa.DataType) -> frozenset[type]:
     """The classes that `pa.array` reads as we do. The rest it may round, reinterpret or encode."""
     if pa.types.is_integer(kind):
         return frozenset({int})
-    if pa.types.is_decimal(kind):
-        return frozenset({Decimal})
     exact = {pa.string(): str, pa.binary(): bytes, pa.bool_(): bool, pa.float64(): float, pa.date32(): date}
     return frozenset({exact[kind]}) if kind in exact else frozenset({datetime} if kind == INSTANT else ())
 

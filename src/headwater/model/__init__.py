@@ -2,6 +2,7 @@
 
 from headwater.model.alert import DEFAULT_RULES, Figure, Rule
 from headwater.model.column import Column, default_of, schema_of
+from headwater.model.decimals import decimal_of, rescale, spell_decimals
 from headwater.model.duration import parse_duration, spell_duration
 from headwater.model.function import Function, PythonBody
 from headwater.model.intake import Connector, Folder, Intake, Kafka
@@ -25,5 +26,6 @@ __all__ = [
     "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
     "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
     "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
-    "assembled", "can_be_logged", "default_of", "parse_duration", "schema_of", "spell_duration", "spell_type",
+    "assembled", "can_be_logged", "decimal_of", "default_of", "parse_duration", "rescale", "schema_of",
+    "spell_decimals", "spell_duration", "spell_type",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from headwater.errors import Origin
+from headwater.model.decimals import spell_decimal
 from headwater.model.types import spell_type
 
 RESERVED_PREFIX = "_"
@@ -59,9 +60,18 @@ def default_of(text: str | None, kind: pa.DataType) -> pa.Scalar:
             return pa.scalar(_in_json(text, kind), kind)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             return pa.scalar(_zoned(text)).cast(kind)
+        if pa.types.is_decimal(kind):
+            return _exact(text, kind)
         return pa.scalar(text).cast(kind)
     except (pa.ArrowException, TypeError, AttributeError) as problem:
         raise ValueError(f"{text!r} doesn't fit {spell_type(kind)}") from problem
+
+
+def _exact(text: str, kind: pa.DataType) -> pa.Scalar:
+    spelled = spell_decimal(text.strip(), kind)
+    if spelled is None:
+        raise TypeError(text)
+    return pa.scalar(spelled).cast(kind)
 
 
 def _in_json(text: str, kind: pa.DataType) -> object:

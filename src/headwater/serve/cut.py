@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from fastapi import APIRouter, Depends, Request, Response
 
 from headwater.errors import ArgumentRefused
+from headwater.intake import convert
 from headwater.model import Column, spell_type
 from headwater.operate.cut import ViewAt
 from headwater.serve.access import Access, asks
@@ -85,9 +86,8 @@ def _shown(at: ViewAt, wanted: Iterable[tuple[str, str]], limit: int) -> dict[st
 
 def _equal(rows: pa.Table, column: str, text: str) -> pa.Table:
     kind = rows.schema.field(column).type
-    try:
-        value = pc.cast(pa.scalar(text.replace(" ", "+") if pa.types.is_timestamp(kind) else text), kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    value = convert(pa.array([text.replace(" ", "+") if pa.types.is_timestamp(kind) else text]), kind, text=True)
+    if value.bad is not None:
         hint = f"The column is {spell_type(kind)}."
-        raise ArgumentRefused(f'"{text}" doesn\'t fit column "{column}"', hint=hint) from None
-    return rows.filter(pc.equal(rows[column], value))
+        raise ArgumentRefused(f'"{text[:200]}" doesn\'t fit column "{column}"', hint=hint)
+    return rows.filter(pc.equal(rows[column], value.values[0]))

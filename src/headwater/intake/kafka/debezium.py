@@ -19,7 +19,7 @@ from headwater.errors import DataError, MissingValue, UnreadableEvent
 from headwater.intake.kafka.plain import JsonCodec
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Codec, Messages, Poison, Records
-from headwater.model import Table, Topic
+from headwater.model import Table, Topic, decimal_of
 
 _KEPT = frozenset("cur")
 _EPOCH = datetime(1970, 1, 1)
@@ -109,10 +109,10 @@ def _day(value: Any, _: Mapping[str, Any]) -> date:
 
 def _decimal(value: Any, field: Mapping[str, Any]) -> Decimal:
     try:
-        digits = int.from_bytes(base64.b64decode(value, validate=True), "big", signed=True)
+        digits = base64.b64decode(value, validate=True)
     except binascii.Error as problem:
         raise ValueError(f'field "{field["field"]}" is not base64') from problem
-    return Decimal(digits).scaleb(-int(field["parameters"]["scale"]))
+    return decimal_of(digits, int(field["parameters"]["scale"]))
 
 
 _TYPES: Mapping[Any, Callable[[Any, Mapping[str, Any]], Any]] = {

@@ -6,15 +6,17 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import MAX_PREC, Context, Decimal
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from fastavro import parse_schema
+from fastavro.read import LOGICAL_READERS
 from fastavro.schema import SchemaParseException
 
 from headwater.intake.schema.written import Written
+from headwater.model import decimal_of
 
 AvroSchema = Any
 """A schema as fastavro has parsed it."""
@@ -31,12 +33,23 @@ _INSTANTS = {
     "local-timestamp-millis": (datetime(1970, 1, 1), timedelta(milliseconds=1)),
     "local-timestamp-micros": (datetime(1970, 1, 1), timedelta(microseconds=1)),
 }
-_EXACT = Context(prec=MAX_PREC)
 _NO_KINDS: Mapping[str, pa.DataType] = {}
 _PROMOTIONS: Mapping[tuple[str, pa.DataType | None], Callable[[Any], Any]] = {
     ("bytes", pa.string()): bytes.decode,
     ("string", pa.binary()): str.encode,
 }
+
+
+def _read_decimal(digits: bytes, schema: Any = None, _: Any = None) -> Decimal:
+    return decimal_of(digits, int(schema.get("scale", 0)))
+
+
+def read_decimals_exactly() -> None:
+    """Let fastavro read decimals as they are: its own way rounds them, and takes minutes for many bytes."""
+    LOGICAL_READERS["bytes-decimal"] = LOGICAL_READERS["fixed-decimal"] = _read_decimal
+
+
+read_decimals_exactly()
 
 
 @dataclass(frozen=True)
@@ -116,17 +129,13 @@ def _conversion(schema: Any) -> Callable[[Any], Any] | None:
         return None
     logical, kind = schema.get("logicalType"), schema.get("type")
     if logical == "decimal" and kind == "bytes":
-        return partial(_decimal, scale=int(schema.get("scale", 0)))
+        return partial(decimal_of, scale=int(schema.get("scale", 0)))
     if logical == "date" and kind == "int":
         return lambda days: date.fromordinal(_FIRST_DAY + days)
     if kind == "long" and logical in _INSTANTS:
         begin, unit = _INSTANTS[logical]
         return lambda count: begin + count * unit
     return None
-
-
-def _decimal(digits: bytes, scale: int) -> Decimal:
-    return Decimal(int.from_bytes(digits, "big", signed=True)).scaleb(-scale, _EXACT)
 
 
 def _as_columns(schema: Any) -> Any:

@@ -24,6 +24,8 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from headwater.model import decimal_of
+
 Read = Callable[[Any], Any]
 """From a message to the value of one of its fields, or from a field's value to what it stands for."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -115,7 +117,7 @@ def _date(message: Any) -> date:
 
 
 def _decimal(message: Any) -> Decimal:
-    return Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale)
+    return decimal_of(message.value, message.scale)
 
 
 def _json(message: Any) -> str:
