@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from headwater.engine import failure
 from headwater.engine.failure import failure_of
-from headwater.errors import LogDamaged, StoreUnavailable
+from headwater.errors import HeadwaterError, LogDamaged, StoreUnavailable
 
 
 @dataclass
@@ -78,6 +80,20 @@ PROXY = "An exception was raised by the Python Proxy. Return Message: Traceback 
 def test_the_innermost_exception_decides(inner: Java, code: str, transient: bool) -> None:
     found = failure_of("v", Raised(inner))
     assert (found.code(), found.transient) == (code, transient)
+
+
+def test_arithmetic_of_ours_is_our_mistake_and_that_of_the_author_is_not() -> None:
+    def overflow(file: str) -> HeadwaterError:
+        said = f'[ARITHMETIC_OVERFLOW] overflow.\n== DataFrame ==\n"__mul__" was called from\n{file}:62'
+        return failure_of("v", Raised(Java("A", said, "ARITHMETIC_OVERFLOW", "22003")))
+
+    ours = overflow(str(Path(failure.__file__).with_name("window.py")))
+    assert (ours.code(), ours.hint) == (
+        "internal-error",
+        "Report it with the declaration of the view. Neither the query nor a row is at fault.",
+    )
+    assert "at window.py:62." in (ours.detail or "")
+    assert overflow("/home/me/views.py").code() == "view-failed"
 
 
 def test_an_error_of_ours_that_a_worker_raised_is_itself_again() -> None:

@@ -280,6 +280,20 @@ view "v" has a hopping window whose size is not a multiple of its slide
         """\
     CREATE MATERIALIZED VIEW v AS
     SELECT window_end, count(*) AS n
+    FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '0.001' SECOND, INTERVAL '30' DAY)
+--       ^ here
+    GROUP BY window_end
+""",
+        """\
+view "v" has windows that overlap 2,592,000,000 times
+  Detail: Each row would be in so many windows; up to 1,000,000 can be kept.
+  Hint:   Let the windows follow each other at a greater distance.""",
+    ),
+    (
+        WindowRefused,
+        """\
+    CREATE MATERIALIZED VIEW v AS
+    SELECT window_end, count(*) AS n
     FROM TUMBLE(TABLE orders, DESCRIPTOR(weight), INTERVAL '2' MINUTE)
 --                                       ^ here
     GROUP BY window_end

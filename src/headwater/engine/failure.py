@@ -9,6 +9,7 @@ An exception of Spark's is the outermost of a chain in the JVM; what happened st
     ViewBusy            somebody else writes to the same checkpoint
     SparkUnavailable    Spark itself is gone
     FunctionFailed      a Python function failed in a worker on what it is given
+    InternalError       arithmetic of ours, not the author's, went beyond its type
     LogUnavailable, …   an error of ours, raised in one of Spark's Python workers and passed on as text
 """
 
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from headwater import errors
@@ -25,6 +27,7 @@ from headwater.errors import (
     CheckpointDamaged,
     FunctionFailed,
     HeadwaterError,
+    InternalError,
     SparkUnavailable,
     ViewBusy,
     ViewFailed,
@@ -63,6 +66,9 @@ _LOST = re.compile(
 _IO = re.compile(r"java\.(net\.|nio\.(file|channels)\.|io\.(IO|EOF|FileNotFound|InterruptedIO|UncheckedIO)Exception)")
 _RAISED = re.compile(r"^:? ?(?P<kind>[\w.$]+): (?P<message>(?:\[(?P<condition>[A-Z_.]+)\] )?.*)$", re.MULTILINE)
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
+_BEYOND = ("22003", "22008")
+"""SQLSTATEs of a number or an instant that is beyond its type."""
+_CALLED_FROM = re.compile(r"== DataFrame ==\n\S+ was called from\n(?P<file>[^\n]+):(?P<line>\d+)")
 _MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
 _FUNCTION = re.compile(r'function "(?P<name>[^"]*)"')
 _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
@@ -88,6 +94,8 @@ def failure_of(view: str, cause: BaseException) -> HeadwaterError:
     links = list(chain_of(cause))
     text = "\n".join([str(cause), *(link.text for link in links)])
     conditions = [link.condition for link in links if link.condition]
+    if place := next((place for link in links if link.state in _BEYOND and (place := _place_of_ours(link))), None):
+        return _our_overflow(view, place)
     if any(link.state.startswith(_DATA) for link in links):
         return _failed(view, links, cause)
     if "CONCURRENT_STREAM_LOG_UPDATE" in conditions:
@@ -213,6 +221,25 @@ def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:
         view=view,
         condition=link.condition if link else "",
         expression=expression,
+    )
+
+
+def _place_of_ours(link: Link) -> str | None:
+    """Where in the engine the arithmetic stands that failed; None if it is the author's, which is marked as SQL or
+    stands in a file of theirs.
+    """
+    found = _CALLED_FROM.search(link.text)
+    file = Path(found["file"]) if found else None
+    ours = file is not None and file.is_relative_to(Path(__file__).parent)
+    return f"{file.name}:{found['line']}" if file and found and ours else None
+
+
+def _our_overflow(view: str, place: str) -> InternalError:
+    return InternalError(
+        f'view "{view}" stopped by a mistake of ours',
+        detail=f"Arithmetic that the view doesn't show went beyond its type, at {place}. {KEPT}",
+        hint="Report it with the declaration of the view. Neither the query nor a row is at fault.",
+        view=view,
     )
 
 

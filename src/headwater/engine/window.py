@@ -54,20 +54,19 @@ class Spread:
         """The windows of an instant, each a struct (start, end)."""
         instant = F.unix_micros(at)
         if isinstance(window, Hop):
-            last, slide, size = window.size // window.slide - 1, _micros(window.slide), _micros(window.size)
-            oldest = _floor(instant, window.slide, window.offset) - last * slide
+            last, size = window.size // window.slide - 1, _micros(window.size)
+            oldest = _floor(instant, window.slide, window.offset) - _micros(last * window.slide)
             return cls(
                 0,
                 last,
-                lambda number: _span(oldest + number * slide, oldest + number * slide + size),
+                lambda number: _span(began := oldest + _times(number, window.slide), began + size),
                 lambda ended: whole(ended - oldest - size, window.slide) + 1,
             )
-        start, step = _floor(instant, window.size, window.offset), _micros(window.step)
-        first = F.floor((instant - start) / step)
+        start = _floor(instant, window.size, window.offset)
         return cls(
-            first,
+            whole(instant - start, window.step),
             window.size // window.step - 1,
-            lambda number: _span(start, start + (number + 1) * step),
+            lambda number: _span(start, start + _times(number + 1, window.step)),
             lambda ended: whole(ended - start, window.step),
         )
 
@@ -79,7 +78,12 @@ def has_one(window: Window) -> TypeGuard[Tumble | Calendar | Session]:
 
 def whole(micros: Column, step: timedelta) -> Column:
     """How many whole steps a duration in microseconds has, rounded down: exact, without fractions."""
-    return ((micros - F.pmod(micros, F.lit(_micros(step)))) / _micros(step)).cast("bigint")
+    return F.call_function("div", micros - F.pmod(micros, _micros(step)), _micros(step))
+
+
+def _times(number: Column, step: timedelta) -> Column:
+    """So many steps, in microseconds."""
+    return number.cast("bigint") * _micros(step)
 
 
 def _of_calendar(at: Column, window: Calendar) -> Column:
@@ -93,7 +97,7 @@ def _of_calendar(at: Column, window: Calendar) -> Column:
         start = _floor(local, timedelta(days=window.count), monday)
         bounds = (start, start + _micros(timedelta(days=window.count)))
     else:
-        date = F.date_from_unix_date((_floor(local, _DAY, timedelta()) / _micros(_DAY)).cast("int"))
+        date = F.date_from_unix_date(whole(local, _DAY).cast("int"))
         month = F.year(date) * 12 + F.month(date) - 1
         first = month - F.pmod(month, F.lit(window.count))
         bounds = (_first_of(first), _first_of(first + window.count))
@@ -114,8 +118,9 @@ def _span(start: Column, end: Column) -> Column:
 def _floor(instant: Column, size: timedelta, offset: timedelta) -> Column:
     """The largest multiple of the size, moved by the offset, that is not after the instant."""
     moved = instant - _micros(offset)
-    return moved - F.pmod(moved, F.lit(_micros(size))) + _micros(offset)
+    return moved - F.pmod(moved, _micros(size)) + _micros(offset)
 
 
-def _micros(duration: timedelta) -> int:
-    return duration // _MICROSECOND
+def _micros(duration: timedelta) -> Column:
+    """A duration in microseconds, as BIGINT: Spark takes a number of Python for INT, and 36 minutes don't fit."""
+    return F.lit(duration // _MICROSECOND).cast("bigint")

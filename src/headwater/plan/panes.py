@@ -22,6 +22,8 @@ from headwater.plan.stages import STATELESS, Aggregate, Assign, Call, Expression
 
 MANY = 5
 """From so many windows of a row on, panes pay for reading a slice of the log instead of keeping every window."""
+MOST_WINDOWS = 1_000_000
+"""A row can't be in more windows than this: each of them may be a row of the view."""
 EXACT_DIGITS = 16
 """Up to so many digits of its value, a DECIMAL average is the quotient of a sum and a count, rounded once."""
 

@@ -20,6 +20,7 @@ from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
 from headwater.plan.context import Context, Relation, did_you_mean
 from headwater.plan.expression import ancestors_of, expression, generated_types
 from headwater.plan.item import Item, unique_name
+from headwater.plan.panes import MOST_WINDOWS, is_overlapping, windows_per_row
 from headwater.plan.prune import WINDOW_COLUMNS
 from headwater.plan.scope import Scope, Source
 from headwater.plan.stages import Assign, Expand, Field, Role, Scan, Stage
@@ -198,6 +199,14 @@ def _check_shape(context: Context, call: sql.WindowCall) -> None:
             call.node,
             detail=f"Its size is {size} and its slide {slide}: rows would be in different numbers of windows.",
             hint="Choose a slide that divides the size.",
+        )
+    elif is_overlapping(window) and (count := windows_per_row(window)) > MOST_WINDOWS:
+        context.refuse(
+            WindowRefused,
+            f"has windows that overlap {count:,} times",
+            call.node,
+            detail=f"Each row would be in so many windows; up to {MOST_WINDOWS:,} can be kept.",
+            hint="Let the windows follow each other at a greater distance.",
         )
 
 
