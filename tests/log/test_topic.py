@@ -14,7 +14,7 @@ from headwater.errors import ArgumentRefused, Fenced, LogDamaged, SequenceRefuse
 from headwater.log import Move, Storage, TopicLog, open_storage
 from headwater.log.bulk import load
 from headwater.log.maintenance import compact, trim
-from headwater.log.read import commits, follow, read, scan, seek
+from headwater.log.read import arrived_at, commits, follow, passed_at, read, scan, seek
 from headwater.model import Column, Punctuated, Table
 from tests.log.conftest import ORDERS, START, Wall, orders, seconds
 
@@ -183,6 +183,24 @@ def test_a_tick_moves_the_watermark_without_rows(log: TopicLog, again: Again) ->
     assert seconds(log.tick(START + timedelta(seconds=60)).watermark) == 60
     assert log.tick(START + timedelta(seconds=30)).commit == 2, "the watermark never goes back: no commit"
     assert again().append(orders(("b", 20))).behind == 1
+
+
+def test_a_tick_says_how_late_it_is_and_nothing_arrives_before_it(log: TopicLog, again: Again, wall: Wall) -> None:
+    log.append(orders(("a", 10)))
+    wall.move(seconds=7)
+    assert log.tick().commit == 2, "the watermark stays, and time has passed"
+    wall.move(seconds=-3)
+    assert log.tick().commit == 2, "another clock is behind"
+    again().append(orders(("b", 20)))
+    arrivals = read(log)["_arrived_at"].to_pylist()
+    assert [passed_at(log, commit) for commit in (1, 2, 3)] == [arrivals[0], arrivals[1], arrivals[1]]
+    assert arrivals[1] - arrivals[0] == timedelta(seconds=7)
+    assert arrived_at(log, 2) == arrivals[0]
+    assert log.settle_silence().commit == 3, "nothing is idle: the log is left as it is"
+
+
+def test_a_tick_of_a_topic_without_rows_is_none(log: TopicLog) -> None:
+    assert log.tick().commit == log.pass_time().commit == 0
 
 
 def test_a_tick_too_far_ahead_is_refused(log: TopicLog) -> None:

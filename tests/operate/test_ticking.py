@@ -13,6 +13,7 @@ import pytest
 from headwater.log import Appended, TopicLog, open_storage
 from headwater.model import INSTANT, Bounded, Column, Stream
 from headwater.operate.ticking import Ticker, pause_after
+from headwater.plan.closing import Closing
 from tests.patience import PATIENCE, until
 
 IDLE = timedelta(milliseconds=200)
@@ -39,7 +40,7 @@ def test_a_silent_topic_is_ticked_and_one_that_waits_for_its_sources_is_not(tmp_
 class FullLog(TopicLog):
     """A log whose disk is full."""
 
-    def tick(self, to: datetime | None = None) -> Appended:
+    def settle_silence(self) -> Appended:
         raise OSError(28, "No space left on device")
 
 
@@ -51,6 +52,21 @@ def test_a_topic_that_cannot_be_ticked_does_not_keep_others_from_it(
     with Ticker([full, silent], lambda log, commit: ticked.set()):
         assert ticked.wait(PATIENCE)
     assert "ticking calls failed and will be tried again: [Errno 28] No space left on device." in caplog.text
+
+
+def test_a_topic_is_told_the_time_when_a_window_over_its_arrival_ends_and_then_no_more(tmp_path: Path) -> None:
+    log, other = make(tmp_path / "read", None), make(tmp_path / "other", None)
+    second = Closing(timedelta(seconds=1), timedelta(), timedelta(seconds=1))
+    arrived, watermark, ticks = log.clock.arrived, log.watermark, list[int]()
+    with Ticker([log], lambda log, commit: ticks.append(commit), lambda: {"calls": [second]}):
+        until(lambda: bool(ticks))
+        time.sleep(2.2)
+    assert ticks == [2]
+    assert log.clock.present >= arrived // 1_000_000 * 1_000_000 + 1_000_000
+    assert (log.watermark, log.clock.arrived) == (watermark, arrived)
+    with Ticker([other], lambda log, commit: ticks.append(commit), lambda: {"orders": [second]}):
+        time.sleep(1.2)
+    assert other.head == 1
 
 
 def test_a_log_that_does_not_exist_is_not_made(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """The log as a stream of commits: where a batch ends, and what is in it.
 
 An offset is (commit, tick). A batch holds the rows of some commits, always whole ones, and ends with a *tick row*: NULL
-in every column but `_watermark` and `_arrived_at`, which carry the watermark and the last arrival after the batch. When
-the head of the log is reached, and again after a start, one more batch delivers only the tick row, so that what is due
-closes without new data; a stream that reads no clock has nothing to close, and needs that batch only if there is no
-other.
+in every column but `_watermark` and `_arrived_at`, which carry the watermark after the batch and how late it was, in
+the time of arrival. When the head of the log is reached, and again after a start, one more batch delivers only the tick
+row, so that what is due closes without new data; a stream that reads no clock has nothing to close, and needs that
+batch only if there is no other.
 
 How much a batch may hold is decided here (`Limits`); who reads it elsewhere: Spark itself (`engine.direct`) where it
 reaches the files, else workers in Python (`engine.workers`). Both plan by the same `LogStream`, and their offsets are
@@ -26,14 +26,14 @@ from headwater.errors import ArgumentRefused
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile, columns_of
 from headwater.log.journal import microseconds
-from headwater.log.read import arrived_at, watermark_at
+from headwater.log.read import passed_at, watermark_at
 from headwater.model import INSTANT, Topic, spell_type
 
 Offset = dict[str, int]
 START: Offset = {"commit": 0, "tick": 0}
 UNLIMITED = 2**62
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
-_CLOCKS = {"_watermark": watermark_at, "_arrived_at": arrived_at}
+_CLOCKS = {"_watermark": watermark_at, "_arrived_at": passed_at}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from headwater.engine.join import lag_of
 from headwater.engine.over import ahead
 from headwater.errors import NotSupportedYet
 from headwater.log import TopicLog
-from headwater.log.read import arrived_at, watermark_at
+from headwater.log.read import passed_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
 from headwater.plan.execution import settles
@@ -42,7 +42,7 @@ class Pace:
 
     def reached(self, logs: Logs, upto: Mapping[str, int]) -> datetime:
         """What the view is final up to, but for its own delay: the least that its topics have reached."""
-        clock = watermark_at if self.stamp == "_watermark" else arrived_at
+        clock = watermark_at if self.stamp == "_watermark" else passed_at
         return min(clock(logs[topic], commit) for topic, commit in upto.items())
 
 

@@ -214,7 +214,7 @@ class _Session:
         if self._inlet.behind:
             self._expect_laggards()
         else:
-            self._log.tick()
+            self._log.settle_silence()
 
 
 def _joined(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:

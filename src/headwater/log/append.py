@@ -78,7 +78,7 @@ def draft(
     rows = pa.concat_tables([request.rows for request in requests]).combine_chunks()
     arrivals = arrivals_of(topic, requests)
     stamps, after = clock.load(arrivals) if requests[0].history else clock.stamp(arrivals)
-    arrived = np.maximum.accumulate(np.maximum(arrivals.arrived, clock.arrived))
+    arrived = np.maximum.accumulate(np.maximum(arrivals.arrived, clock.present))
     stamped = _stamped(topic, number, 0, rows, _sources(requests), arrived, stamps)
     at = milliseconds(now)
     sequences = [sequence for request in requests for sequence in request.sequences]

@@ -102,7 +102,7 @@ def load_sources(
         def propose(number: int, clock: Clock) -> Proposal:
             nonlocal behind
             log.check_moves(made)
-            parts = _write_parts(log, spilled, Stamp(number, clock.watermark, max(spilled.arrived, clock.arrived)))
+            parts = _write_parts(log, spilled, Stamp(number, clock.watermark, max(spilled.arrived, clock.present)))
             behind = sum(part.behind for part in parts)
             files = [part.file for part in parts]
             return replace(
@@ -119,7 +119,7 @@ def next_stamp(log: TopicLog) -> Stamp:
     """What a history load is stamped with that is the next commit, as far as can be known now."""
     log.create()
     clock = log.clock
-    return Stamp(log.head + 1, clock.watermark, max(microseconds(log.now()), clock.arrived))
+    return Stamp(log.head + 1, clock.watermark, max(microseconds(log.now()), clock.present))
 
 
 def write_part(topic: Topic, storage: Storage, stamp: Stamp, part: pa.Table, start: int) -> Written:
@@ -147,7 +147,7 @@ def commit_parts(log: TopicLog, stamp: Stamp, parts: Sequence[Written], moves: S
     def propose(number: int, clock: Clock) -> Proposal:
         nonlocal current, files
         log.check_moves(moves)
-        wanted = Stamp(number, clock.watermark, max(stamp.arrived, clock.arrived))
+        wanted = Stamp(number, clock.watermark, max(stamp.arrived, clock.present))
         if wanted != current:
             files, current = [_restamped(log, file, wanted) for file in files], wanted
         return _proposal(log, arrivals, number, clock, files, moves)

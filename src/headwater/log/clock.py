@@ -69,7 +69,10 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Clock:
-    """The state after some commit. `newest` is the newest mark of any source and `arrived` the last arrival of all."""
+    """The state after some commit.
+
+    `newest` is the newest mark of any source, `arrived` the last arrival of all, and `ticked` when the last tick came.
+    """
 
     rules: Rules = field(default_factory=Rules)
     watermark: int = 0
@@ -77,6 +80,12 @@ class Clock:
     arrived: int = 0
     sources: Mapping[str, SourceClock] = field(default_factory=dict)
     lateness: Lateness = field(default_factory=Lateness)
+    ticked: int = 0
+
+    @property
+    def present(self) -> int:
+        """Nothing arrives earlier from now on: the last arrival, or a tick since."""
+        return max(self.arrived, self.ticked)
 
     def stamp(self, rows: Arrivals) -> tuple[Instants, Clock]:
         """The stamp of each row, and the clock after the last.
@@ -86,7 +95,7 @@ class Clock:
         >>> stamps.tolist(), after.watermark
         ([0, 5000, 9000], 9000)
         """
-        rows = replace(rows, arrived=np.maximum.accumulate(np.maximum(rows.arrived, self.arrived)))
+        rows = replace(rows, arrived=np.maximum.accumulate(np.maximum(rows.arrived, self.present)))
         clock, stamps = self, []
         for start, end in self._runs(rows):
             part, clock = clock._stamp_run(rows.part(start, end))
@@ -98,7 +107,7 @@ class Clock:
         stamps = np.full(len(rows), self.watermark, np.int64)
         if not len(rows):
             return stamps, self
-        arrived = max(self.arrived, int(rows.arrived.max()))
+        arrived = max(self.present, int(rows.arrived.max()))
         sources = dict(self._active(arrived))
         for index in np.unique(rows.sources):
             name, mark = rows.names[index], int(rows.marks[rows.sources == index].max())
@@ -110,7 +119,7 @@ class Clock:
 
     def expect(self, names: Sequence[str], arrived: int) -> Clock:
         """Wait for these sources from now on, although they have sent nothing: each holds the watermark until idle."""
-        arrived = max(arrived, self.arrived)
+        arrived = max(arrived, self.present)
         sources = dict(self._active(arrived))
         fresh = {name: SourceClock(0, arrived) for name in names if name not in sources}
         return replace(self, sources=sources | fresh, arrived=arrived) if fresh else self
@@ -122,7 +131,7 @@ class Clock:
         """
         if self.rules.idle is None:
             return self
-        arrived = max(arrived, self.arrived)
+        arrived = max(arrived, self.present)
         active = self._active(arrived)
         if active:
             return replace(self, sources=dict(active))._raised(min(s.mark for s in active.values()) - self._delay())
@@ -134,6 +143,10 @@ class Clock:
     def advance(self, to: int) -> Clock:
         """Move the watermark on to an instant by decree; it never goes back."""
         return self._raised(to)
+
+    def pass_on(self, to: int) -> Clock:
+        """Let it be known that it is that late, in the time of arrival; before anything has come there is no need."""
+        return replace(self, ticked=to) if self.arrived and to > self.present else self
 
     def _active(self, arrived: int) -> Mapping[str, SourceClock]:
         idle = self.rules.idle
@@ -204,6 +217,8 @@ class Clock:
             "arrived": self.arrived,
             "sources": {name: [source.mark, source.arrived] for name, source in self.sources.items()},
         }
+        if self.ticked:
+            note["ticked"] = self.ticked
         if isinstance(self.rules.strategy, Quantile):
             note["lateness"] = self.lateness.as_note()
         return note
@@ -218,6 +233,7 @@ class Clock:
             arrived=note["arrived"],
             sources={name: SourceClock(*values) for name, values in note["sources"].items()},
             lateness=Lateness.from_note(note.get("lateness")),
+            ticked=note.get("ticked", 0),
         )
 
 

@@ -27,7 +27,7 @@ def publish(log: TopicLog, rows: pa.Table, before: datetime, after: datetime, so
     def propose(number: int, clock: Clock) -> Proposal | None:
         if clock.watermark != microseconds(before):
             return None
-        arrived = max(microseconds(log.now()), clock.arrived)
+        arrived = max(microseconds(log.now()), clock.present)
         stamped = stamp_history(log.topic, number, Request.of(rows, source, arrived), clock.watermark, 0)
         file = write_file(log.storage, stamped, measured_columns(log.topic)) if rows.num_rows else None
         return Proposal(

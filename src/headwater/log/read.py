@@ -292,8 +292,14 @@ def watermark_at(log: TopicLog, commit: int) -> datetime:
 
 
 def arrived_at(log: TopicLog, commit: int) -> datetime:
-    """The last arrival up to a commit, in whole milliseconds like a watermark; nothing arrives earlier after it."""
+    """The last arrival up to a commit, in whole milliseconds."""
     return instant(_clock_at(log, commit).get("arrived", 0) // MILLISECOND * MILLISECOND)
+
+
+def passed_at(log: TopicLog, commit: int) -> datetime:
+    """The last arrival or tick up to a commit, in whole milliseconds; nothing arrives earlier after it."""
+    clock = _clock_at(log, commit)
+    return instant(max(clock.get("arrived", 0), clock.get("ticked", 0)) // MILLISECOND * MILLISECOND)
 
 
 def _clock_at(log: TopicLog, commit: int) -> Mapping[str, Any]:

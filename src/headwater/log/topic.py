@@ -124,12 +124,15 @@ class TopicLog:
     def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
         """How many of these rows would fall behind the watermark only because of rows before them in this very load."""
         clock = self.clock
-        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request.of(rows, source, clock.arrived)]))
+        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request.of(rows, source, clock.present)]))
         times = times_of(self.topic, rows)
         return int(np.count_nonzero((times < stamps) & (times >= clock.watermark)))
 
     def tick(self, to: datetime | None = None) -> Appended:
-        """Move the watermark without rows: to an instant, or as far as the silence of its sources allows."""
+        """Move time on without rows: the watermark to an instant, or as far as the silence of its sources allows.
+
+        In the time of arrival it is now, so that windows over `_arrived_at` that have ended close.
+        """
         limit = self.topic.max_ahead
         if to is not None and limit is not None and microseconds(to) > microseconds(self.now() + limit):
             raise ArgumentRefused(
@@ -140,7 +143,20 @@ class TopicLog:
                 topic=self.topic.name,
             )
         now = microseconds(self.now())
-        return self._move(lambda clock: clock.tick(now) if to is None else clock.advance(microseconds(to)))
+        watermark = None if to is None else microseconds(to)
+        return self._move(
+            lambda clock: (clock.tick(now) if watermark is None else clock.advance(watermark)).pass_on(now)
+        )
+
+    def settle_silence(self) -> Appended:
+        """Tick if that moves the watermark, or lets a source be idle; else leave the log as it is."""
+        now = microseconds(self.now())
+        return self._move(lambda clock: clock if (after := clock.tick(now)) == clock else after.pass_on(now))
+
+    def pass_time(self) -> Appended:
+        """Tell how late it is in the time of arrival, and leave the watermark where it is."""
+        now = microseconds(self.now())
+        return self._move(lambda clock: clock.pass_on(now))
 
     def expect(self, sources: Sequence[str]) -> Appended:
         """Wait for these sources before they have sent anything: each holds the watermark until it is idle."""

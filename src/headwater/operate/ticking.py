@@ -3,18 +3,22 @@
 A topic that declares `idle` is ticked every second; once it has been silent for long, at every tenth of its silence, up
 to a minute: a topic that rests over night doesn't fill its log with ticks. A topic with an intake is ticked by that: it
 alone knows whether a source is silent, or we are behind.
+
+Where views have windows over `_arrived_at`, a silent topic is told the time when one of them ends that has rows in it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from headwater.log import TopicLog
+from headwater.log import Appended, TopicLog
 from headwater.log.journal import instant
 from headwater.operate.meanwhile import tell_failure
+from headwater.plan.closing import Closing
 
+Closings = Mapping[str, Sequence[Closing]]
 SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=1)
 
 
@@ -28,12 +32,19 @@ def pause_after(silence: timedelta) -> timedelta:
 
 
 class Ticker:
-    """Ticks topics in a thread of its own. `after` is told of each tick's commit."""
+    """Ticks topics in a thread of its own. `after` is told of each tick's commit.
 
-    def __init__(self, logs: Iterable[TopicLog], after: Callable[[TopicLog, int], None]) -> None:
+    `closing` gives, by topic, when windows over its arrival close.
+    """
+
+    def __init__(
+        self, logs: Iterable[TopicLog], after: Callable[[TopicLog, int], None], closing: Callable[[], Closings] = dict
+    ) -> None:
         self._next = dict[TopicLog, datetime]()
+        self._logs = set[TopicLog]()
         self.add(logs)
         self._after = after
+        self._closing = closing
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._go_on, name="headwater-ticks", daemon=True)
 
@@ -46,28 +57,43 @@ class Ticker:
         self._thread.join()
 
     def add(self, logs: Iterable[TopicLog]) -> None:
-        """Tick these as well, those of them that declare `idle`."""
-        self._next |= {log: log.now() for log in logs if log.topic.idle is not None and log.topic.intake is None}
+        """Tick these as well: for silence those of them that declare `idle` and that nothing fetches events for."""
+        added = list(logs)
+        self._logs |= set(added)
+        self._next |= {log: log.now() for log in added if log.topic.idle is not None and log.topic.intake is None}
 
     def _go_on(self) -> None:
         while not self._ended.wait(SHORTEST.total_seconds()):
             for log, due_at in list(self._next.items()):
                 if log.now() >= due_at:
                     self._next[log] = self._tick(log)
+            closings = self._closing()
+            for log in [log for log in self._logs if log.topic.name in closings]:
+                self._close(log, closings[log.topic.name])
+
+    def _close(self, log: TopicLog, closings: Sequence[Closing]) -> None:
+        """Tell a topic the time if a window over its arrival has ended since the last that it knows of."""
+        try:
+            before = log.head
+            clock = log.clock
+            due = [closing.due_after(instant(clock.present), instant(clock.arrived)) for closing in closings]
+            if before > 0 and any(due_at is not None and due_at <= log.now() for due_at in due):
+                self._count(log, before, log.pass_time())
+        except Exception as failure:  # the other topics are ticked nevertheless
+            tell_failure(f"ticking {log.topic.name}", failure)
 
     def _tick(self, log: TopicLog) -> datetime:
         """Tick a topic that has events; tell when it is due again."""
         try:
             before = log.head
             if before > 0:
-                self._count(log, before)
+                self._count(log, before, log.settle_silence())
             now = log.now()
             return now + pause_after(now - instant(log.clock.arrived))
         except Exception as failure:  # the other topics are ticked nevertheless
             tell_failure(f"ticking {log.topic.name}", failure)
             return log.now() + SHORTEST
 
-    def _count(self, log: TopicLog, before: int) -> None:
-        commit = log.tick().commit
-        if commit > before:
-            self._after(log, commit)
+    def _count(self, log: TopicLog, before: int, ticked: Appended) -> None:
+        if ticked.commit > before:
+            self._after(log, ticked.commit)

@@ -21,6 +21,7 @@ from headwater.operate.promotion import Promotion
 from headwater.operate.ticking import Ticker
 from headwater.operate.wish import Wishes
 from headwater.plan import Plan
+from headwater.plan.closing import Closing, closings
 from headwater.project.declarations import Declarations
 from headwater.project.intake import Intakes, Waits
 from headwater.project.logs import Logs
@@ -100,7 +101,7 @@ class Runner:
         with (
             self._overview.watched(wanted, listeners.alerted),
             self._overview.told(),
-            Ticker(self._appended_to(), self._logs.committed) as self._ticker,
+            Ticker(self._topics(), self._logs.committed, self._closings) as self._ticker,
             meanwhile("promoting", lambda: self._obey_promotion(listeners.promoted), POLL),
             self._intakes.running(listeners.waits, listeners.failed) as takes_in,
             Sending(lambda name: self._outlet_run(name, listeners.sent), listeners.failed) as self._sending,
@@ -119,10 +120,11 @@ class Runner:
         if self._ticker is not None:
             self._ticker.add(self._logs.of(name) for name in promotion.topics)
 
-    def _appended_to(self) -> list[TopicLog]:
-        """The logs of topics that nothing fetches events for."""
-        topics = self._declarations.plan().topics
-        return [self._logs.of(name) for name, topic in topics.items() if topic.intake is None]
+    def _topics(self) -> list[TopicLog]:
+        return [self._logs.of(name) for name in self._declarations.plan().topics]
+
+    def _closings(self) -> Mapping[str, Sequence[Closing]]:
+        return closings(self._declarations.plan())
 
     def _outlet_run(self, name: str, sent: Callable[[Sent], None]) -> OutletRun:
         return self._outlets.run(self._declarations.plan().outlet(name), sent)
