@@ -273,6 +273,26 @@ def test_an_older_file_lacks_a_column_that_was_added(spark: SparkSession, filled
     assert [row["city"] for row in batches[0]] == [None] * 10 + ["Bonn", None]
 
 
+def read_today(spark: SparkSession, log: TopicLog, reader: Reader, names: list[str], folder: Path) -> list[Any]:
+    """The first of some columns as a stream has it, which is what a batch has."""
+    batches = delivered(opened(spark, log, reader, names), folder)
+    streamed = [row for batch in batches for row in batch if row["_commit"]]
+    at_once = read_commits(spark, log, names, log.snapshot().between(1, 99), 1, 99).orderBy("_commit", "_row")
+    assert at_once.toArrow().to_pylist() == streamed
+    return [row[names[0]] for row in streamed]
+
+
+def test_a_default_is_read_from_the_moment_it_is_declared(
+    spark: SparkSession, filled: TopicLog, reader: Reader, tmp_path: Path
+) -> None:
+    city = Column("city", pa.string(), nullable=False, default="Bonn")
+    log = TopicLog(replace(SALES, columns=(*SALES.columns, city)), filled.storage, now=filled.now)
+    names = ["city", "_commit", "_row"]
+    assert read_today(spark, log, reader, names, tmp_path / "before") == ["Bonn"] * 10
+    log.append(sales(11).append_column("city", pa.array(["Ulm"])))
+    assert read_today(spark, log, reader, names, tmp_path / "after") == ["Bonn"] * 10 + ["Ulm"]
+
+
 def test_files_of_earlier_shapes_and_versions_are_read_as_they_are_declared_today(
     spark: SparkSession, filled: TopicLog, reader: Reader, tmp_path: Path
 ) -> None:
@@ -288,6 +308,7 @@ def test_files_of_earlier_shapes_and_versions_are_read_as_they_are_declared_toda
         upcasts=(Upcast(topic="sales", from_version=1, columns=SALES.columns, body=body),),
     )
     log = TopicLog(second, filled.storage, now=filled.now)
+    assert read_today(spark, log, reader, ["size", "_commit", "_row"], tmp_path / "pending") == [2] * 9 + [3]
     log.append(sales(11).append_column("size", pa.array([7], pa.int32())))
     columns = (Column("store", pa.string(), aliases=("shop",)), SALES.columns[2], replace(size, type=pa.int64()))
     log = TopicLog(replace(second, columns=columns), filled.storage, now=filled.now)

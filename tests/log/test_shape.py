@@ -72,22 +72,90 @@ def test_a_value_that_is_null_stays_null_beside_a_default(opened: Open) -> None:
     assert rows(log, "id", "country") == [("a", "AT"), ("b", None)]
 
 
-def test_rows_keep_the_default_that_their_column_was_added_with(opened: Open) -> None:
+COUNTRY = Column("country", pa.string(), default="AT")
+
+
+def test_the_declaration_alone_decides_what_rows_before_a_column_have(opened: Open) -> None:
     append(opened(PAYMENTS), id="a")
-    append(opened(changed(*PAYMENTS.columns, Column("country", pa.string(), default="AT"))), id="b")
-    for later in (Column("country", pa.string(), default="DE"), Column("country", pa.string())):
-        assert rows(opened(changed(*PAYMENTS.columns, later)), "country") == [("AT",), (None,)]
+    appended = opened(changed(*PAYMENTS.columns, COUNTRY))
+    for country in (COUNTRY, replace(COUNTRY, default="DE"), replace(COUNTRY, default=None)):
+        now = changed(*PAYMENTS.columns, country)
+        assert rows(opened(now), "country") == [(country.default,)], "before anything is appended under it"
+    append(appended, id="b", country=None)
+    for country in (COUNTRY, replace(COUNTRY, default="DE"), replace(COUNTRY, default=None)):
+        now = changed(*PAYMENTS.columns, country)
+        assert rows(opened(now), "country") == [(country.default,), (None,)], "and after"
+
+
+def test_a_default_that_comes_later_than_its_column_is_for_the_rows_before_the_column(opened: Open) -> None:
+    append(opened(PAYMENTS), id="a")
+    append(opened(changed(*PAYMENTS.columns, replace(COUNTRY, default=None))), id="b")
+    append(opened(PAYMENTS), id="c")
+    later = changed(*PAYMENTS.columns, COUNTRY)
+    assert rows(opened(later), "id", "country") == [("a", "AT"), ("b", None), ("c", "AT")]
+    append(opened(later), id="d", country="DE")
+    for log in (opened(later), opened(later)):
+        assert rows(log, "country") == [("AT",), (None,), ("AT",), ("DE",)]
+        assert compact(log) == 0, "rows with the column and rows without it stay apart"
+        checkpoint(log)
+
+
+def test_a_default_that_rows_need_may_not_go(opened: Open) -> None:
+    append(opened(PAYMENTS), id="a")
+    append(opened(changed(*PAYMENTS.columns, replace(COUNTRY, nullable=False))), id="b", country="DE")
+    without = opened(changed(*PAYMENTS.columns, Column("country", pa.string(), nullable=False)))
+    for use in (read, TopicLog.create):
+        with pytest.raises(TopicChanged, match="no longer fits its log") as refused:
+            use(without)
+        assert 'Column "country" must have a value, and has no DEFAULT any more' in str(refused.value)
+
+
+def test_names_types_and_versions_are_read_as_declared_before_anything_is_appended(opened: Open) -> None:
+    append(opened(PAYMENTS), id="a", card="c1", n=150)
+    renamed = changed(ID, Column("card_id", pa.string(), aliases=("card",)), replace(N, type=pa.int64()), AT)
+    assert rows(opened(renamed), "card_id", "n") == [("c1", 150)]
+    timed = changed(ID, CARD, N, replace(AT, name="paid_at", aliases=("at",)), time="paid_at")
+    assert rows(opened(timed), "paid_at") == [(START,)]
+    assert rows(opened(SECOND), "amount") == [(Decimal("1.50"),)]
+    assert len(list(commits(opened(PAYMENTS)))) == 2, "reading notes nothing"
+
+
+def test_a_former_name_that_is_declared_late_is_found(opened: Open) -> None:
+    append(opened(PAYMENTS), id="a", card="c1")
+    append(opened(changed(ID, Column("card_id", pa.string()), N, AT)), id="b", card_id="c2")
+    late = changed(ID, Column("card_id", pa.string(), aliases=("card",)), N, AT)
+    assert rows(opened(late), "card_id") == [("c1",), ("c2",)]
+    append(opened(late), id="c", card_id="c3")
+    assert rows(opened(late), "card_id") == [("c1",), ("c2",), ("c3",)]
+
+
+def test_a_log_from_before_it_noted_columns_has_the_default_of_today(opened: Open, tmp_path: Path) -> None:
+    append(opened(PAYMENTS), id="a")
+    append(opened(changed(*PAYMENTS.columns, COUNTRY)), id="b", country="DE")
+    (noted,) = (tmp_path / "payments" / "_delta_log").glob("*2.json")
+    info, action = map(json.loads, noted.read_text().splitlines())
+    settings = action["metaData"]["configuration"]
+    shapes = json.loads(settings["headwater.shapes"])
+    del shapes["written"]
+    settings["headwater.shapes"] = json.dumps(shapes | {"defaults": {"country": "AT"}})
+    noted.write_text("\n".join(map(json.dumps, (info, action))))
+    assert rows(opened(changed(*PAYMENTS.columns, COUNTRY)), "country") == [("AT",), ("DE",)]
+    append(opened(changed(*PAYMENTS.columns, COUNTRY)), id="c", country=None)
+    assert rows(opened(changed(*PAYMENTS.columns, COUNTRY)), "country") == [("AT",), ("DE",), (None,)]
 
 
 def test_a_column_that_goes_is_kept_unread_and_comes_back(opened: Open) -> None:
-    append(opened(PAYMENTS), id="a", card="c1")
+    before = opened(PAYMENTS)
+    for name in "ab":
+        append(before, id=name, card=f"c{name}")
     less = opened(changed(ID, N, AT))
-    append(less, id="b")
+    for name in "cd":
+        append(less, id=name)
     assert "card" not in read(less).column_names
-    assert compact(less) == 2, "what is unread is compacted too, and not lost"
+    assert compact(less) == 4, "what is unread is compacted too, and not lost"
     again = opened(PAYMENTS)
-    append(again, id="c", card="c3")
-    assert rows(again, "id", "card") == [("a", "c1"), ("b", None), ("c", "c3")]
+    append(again, id="e", card="ce")
+    assert rows(again, "id", "card") == [("a", "ca"), ("b", "cb"), ("c", None), ("d", None), ("e", "ce")]
 
 
 def test_a_column_that_must_have_a_value_may_go(opened: Open) -> None:
@@ -226,11 +294,13 @@ def test_opening_a_log_again_writes_nothing(opened: Open) -> None:
 
 def test_a_plain_log_says_nothing_of_shapes(opened: Open, tmp_path: Path) -> None:
     append(opened(PAYMENTS), id="a")
-    append(opened(changed(*PAYMENTS.columns, Column("note", pa.string()))), id="b")
+    append(opened(PAYMENTS), id="b")
     entries = sorted((tmp_path / "payments" / "_delta_log").glob("*.json"))
     actions = [json.loads(line) for entry in entries for line in entry.read_text().splitlines()]
     assert all("headwater.shapes" not in one["metaData"]["configuration"] for one in actions if "metaData" in one)
-    assert all(file.past is None for file in opened(PAYMENTS).snapshot().files.values())
+    added = opened(changed(*PAYMENTS.columns, Column("note", pa.string())))
+    append(added, id="c")
+    assert all(file.past is None for file in added.snapshot().files.values()), "Parquet's readers know what is missing"
 
 
 @pytest.mark.parametrize(

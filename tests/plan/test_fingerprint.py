@@ -128,3 +128,14 @@ def test_a_changed_type_of_a_column_changes_the_views_that_use_it() -> None:
     changed = fingerprints(plan.check(project).checked())
     plain = fingerprints(PLAIN)
     assert {name for name in plain if plain[name] != changed[name]} == {"per_minute", "best"}
+
+
+def test_a_default_or_a_former_name_of_a_column_changes_the_views_that_use_it() -> None:
+    plain = fingerprints(PLAIN)
+    for clause in ("DEFAULT 1", "DEFAULT 2", "ALIAS price"):
+        streams = STREAMS.replace("amount DECIMAL(12, 2)", f"amount DECIMAL(12, 2) {clause}")
+        parsed = sql.parse_declarations("\n".join([streams, *VIEWS]), "project.sql")
+        project = model.Project(name="shop", declarations=parsed.declarations, stores=STORES)
+        changed = fingerprints(plan.check(project).checked())
+        assert {name for name in plain if plain[name] != changed[name]} == {"per_minute", "best"}, clause
+        plain = plain | {"per_minute": changed["per_minute"], "best": changed["best"]}

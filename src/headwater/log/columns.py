@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headwater.log.datafile import DataFile
+from headwater.log.datafile import DataFile, columns_of
 from headwater.log.read import read_file
+from headwater.log.shape import Past
 from headwater.log.topic import TopicLog
 
 ROOM = 256 << 20
-_Place = tuple[str, str, str]
+_Place = tuple[str, str, str, pa.DataType, Past | None]
 
 
 class KeptColumns:
@@ -31,14 +32,15 @@ class KeptColumns:
 
     def read(self, log: TopicLog, file: DataFile, names: Sequence[str]) -> pa.Table:
         """The columns of a file, typed as declared."""
-        places = [(log.storage.url, file.path, name) for name in names]
+        schema = columns_of(log.topic)
+        places = [(log.storage.url, file.path, name, schema.field(name).type, file.past) for name in names]
         with self._lock:
             known = {place: self._kept[place] for place in places if place in self._kept}
             for place in known:
                 self._kept.move_to_end(place)
         missing = [place for place in places if place not in known]
         if missing:
-            rows = read_file(log, file, [name for _, _, name in missing])
+            rows = read_file(log, file, [place[2] for place in missing])
             known |= {place: rows[place[2]] for place in missing}
             self._keep({place: known[place] for place in missing})
         return pa.table({place[2]: known[place] for place in places})

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from headwater.errors import LogDamaged, TopicBusy, TopicChanged
-from headwater.log import schema
+from headwater.log import evolution, schema
 from headwater.log.clock import Clock, Rules
 from headwater.log.entry import FOLDER, Action, Entry, EntryLog, Kind
 from headwater.log.producer import Producers
@@ -83,11 +83,7 @@ class Journal:
         """The data files as of now."""
         self._forget_if_old()
         begin = self._snapshot.number < 0
-        found = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
-        recorded = found.recorded
-        if recorded is not None and recorded is not self._snapshot.recorded and len(recorded.shapes) > 1:
-            schema.refuse_older(self.topic, recorded)
-        self._snapshot = found
+        self._snapshot = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
         return self._snapshot
 
     def forget_snapshot(self) -> None:
@@ -106,7 +102,7 @@ class Journal:
         self._written_as = self._shape = self._recorded().shape.first
 
     def _evolution(self, number: int, clock: Clock) -> Proposal | None:
-        change = schema.evolved(self.topic, self._recorded(), number)
+        change = evolution.evolved(self.topic, self._recorded(), number)
         if change is None:
             return None
         return Proposal("schema", clock, {}, [change.as_action(self.topic, milliseconds(self.now()))], "CHANGE COLUMNS")

@@ -84,9 +84,10 @@ def compact(log: TopicLog, target_size: int = LARGE_FILE) -> int:
 def _neighbours(log: TopicLog, target_size: int) -> Iterator[list[DataFile]]:
     """Runs of at least two small files of one shape, in the order of their commits, up to about the target size."""
     group: list[DataFile] = []
-    for file in sorted(log.snapshot().files.values(), key=lambda file: file.commits):
+    snapshot = log.snapshot()
+    for file in sorted(snapshot.files.values(), key=lambda file: file.commits):
         full = sum(found.size for found in group) >= target_size
-        if full or file.size >= target_size or (group and group[0].past != file.past):
+        if full or file.size >= target_size or (group and not snapshot.are_alike(group[0], file)):
             if len(group) > 1:
                 yield group
             group = []

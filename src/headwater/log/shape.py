@@ -2,8 +2,8 @@
 
 Files are never rewritten when a declaration changes. The log notes from which entry on rows have another *shape*, and a
 file from before that is *past*: its columns are found by the names that they had, promoted to the types that they have
-now, and a column that it lacks has the default that it was added with. Nothing is noted about a column that is added
-without a default, or no longer read: there every reader of Parquet sees the same.
+now, and a column that it lacks has the default that is declared today. A file that only lacks columns without a
+default, or has some that are no longer read, is not past: there every reader of Parquet sees the same.
 
 What changes the type of a column in other ways, or its meaning, is another *version* of the topic, to which past rows
 come by upcasts (`log.upcast`).
@@ -35,7 +35,7 @@ class Shape:
 class Past:
     """How a file is read that was written in an earlier shape.
 
-    `defaults` are those with which columns were added, `aliases` the names that columns had.
+    `defaults` are those of columns that it lacks, `aliases` the names that columns had.
     """
 
     shape: Shape
@@ -43,7 +43,7 @@ class Past:
     aliases: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def named(self, columns: Sequence[Column]) -> list[Column]:
-        """The columns with the names that they had and the defaults that they were added with."""
+        """The columns with the names that they had, and defaults for those that are lacking."""
         aliases, defaults = dict(self.aliases), dict(self.defaults)
         return [
             replace(column, aliases=aliases.get(column.name, ()), default=defaults.get(column.name))

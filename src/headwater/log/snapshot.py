@@ -16,54 +16,78 @@ from deltalake.exceptions import DeltaError
 from headwater.errors import LogDamaged
 from headwater.log.datafile import DataFile, named_today
 from headwater.log.entry import Entry, EntryLog
+from headwater.log.evolution import as_read
 from headwater.log.schema import Recorded
 from headwater.model import Topic
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The files that hold the rows up to entry `number` (-1: before the log began)."""
+    """The files that hold the rows up to entry `number` (-1: before the log began).
+
+    `recorded` is what the log says of its columns, `read` the same as the declaration of today has them.
+    """
 
     number: int = -1
     files: Mapping[str, DataFile] = field(default_factory=dict)
     recorded: Recorded | None = None
+    read: Recorded | None = None
 
     def between(self, first: int, last: int) -> list[DataFile]:
         """The files that may have rows of the commits from `first` to `last`, in the order of their first commit."""
         found = (file for file in self.files.values() if file.commits[1] >= first and file.commits[0] <= last)
         return sorted(found, key=lambda file: file.commits)
 
+    def are_alike(self, one: DataFile, other: DataFile) -> bool:
+        """Whether two files were written in the same shape with the same columns, so that they may become one."""
+        assert self.recorded is not None, "it has files"
+        columns = (self.recorded.written_at(file.commits[0]) for file in (one, other))
+        return one.past == other.past and next(columns) == next(columns)
+
 
 def load(entries: EntryLog, topic: Topic) -> Snapshot:
     """The newest snapshot."""
     snapshot = Snapshot()
     if entries.last_checkpoint() is not None and entries.storage.sees_deltalake:
-        snapshot = _from_checkpoint(entries, topic)
+        snapshot = _read_today(_from_checkpoint(entries, topic), topic)
     return advance(snapshot, entries, topic)
 
 
 def advance(snapshot: Snapshot, entries: EntryLog, topic: Topic) -> Snapshot:
     """The snapshot carried on to the end of the log; the same one if there is nothing new."""
-    files, number, recorded = dict(snapshot.files), snapshot.number, snapshot.recorded
+    files, number, recorded, added = dict(snapshot.files), snapshot.number, snapshot.recorded, set[str]()
     for entry in entries.after(snapshot.number):
         for action in entry.of("metaData"):
             recorded = Recorded.from_action(action)
-            files = {path: _marked(file, recorded) for path, file in files.items()}
-        _apply(files, entry, topic, recorded)
+        added |= _apply(files, entry, topic)
         number = entry.number
-    return snapshot if number == snapshot.number else Snapshot(number, files, recorded)
+    if number == snapshot.number:
+        return snapshot
+    if recorded is snapshot.recorded:
+        marked = {path: _marked(files[path], snapshot.read, topic) for path in added & files.keys()}
+        return Snapshot(number, files | marked, recorded, snapshot.read)
+    return _read_today(Snapshot(number, files, recorded), topic)
 
 
-def _apply(files: dict[str, DataFile], entry: Entry, topic: Topic, recorded: Recorded | None) -> None:
+def _apply(files: dict[str, DataFile], entry: Entry, topic: Topic) -> set[str]:
+    """Take in what an entry says of files; returns the paths of those that it adds."""
     for removed in entry.of("remove"):
         files.pop(removed["path"], None)
-    for added in entry.of("add"):
-        files[added["path"]] = _marked(DataFile.from_action(added, topic), recorded)
+    added = {action["path"]: DataFile.from_action(action, topic) for action in entry.of("add")}
+    files.update(added)
+    return set(added)
 
 
-def _marked(file: DataFile, recorded: Recorded | None) -> DataFile:
+def _read_today(snapshot: Snapshot, topic: Topic) -> Snapshot:
+    """The snapshot with files that are read as the declaration of today has them."""
+    read = as_read(topic, snapshot.recorded) if snapshot.recorded else None
+    files = {path: _marked(file, read, topic) for path, file in snapshot.files.items()}
+    return replace(snapshot, files=files, read=read)
+
+
+def _marked(file: DataFile, read: Recorded | None, topic: Topic) -> DataFile:
     """The file, and how it is read if it is past; no file has rows of two shapes."""
-    past = recorded.past(file.commits[0]) if recorded and len(recorded.shapes) > 1 else None
+    past = None if read is None or read.is_plain else read.past(file.commits[0], topic)
     return file if past == file.past else replace(file, past=past)
 
 
@@ -79,7 +103,7 @@ def _from_checkpoint(entries: EntryLog, topic: Topic) -> Snapshot:
             path=entries.storage.url,
         ) from cause
     recorded = Recorded.from_table(table)
-    files = {action["path"]: _marked(_from_row(action, topic), recorded) for action in actions}
+    files = {action["path"]: _from_row(action, topic) for action in actions}
     return Snapshot(table.version(), files, recorded)
 
 

@@ -211,7 +211,7 @@ class _Check:
             return
         self.lowered[view.name] = relation
         chosen = execution(view, root)
-        planned = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen))
+        planned = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen, self.project))
         self.planned[view.name] = planned
         judge_serving(context, planned, self.project.stores)
 

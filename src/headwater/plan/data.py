@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from enum import Enum
@@ -13,13 +14,14 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.plan.planned import Execution, Key, Plan, PlannedOutlet, PlannedView
-from headwater.plan.stages import Ancestor, Stage
+from headwater.plan.stages import Ancestor, Scan, Stage
 
 
-def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -> str:
+def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution, project: model.Project) -> str:
     """A hash of everything that decides which rows a view has, which state it keeps and how its rows are shown.
 
-    Formatting, comments, names of inputs within the query, the order of declarations and the store don't enter it.
+    Formatting, comments, names of inputs within the query, the order of declarations and the store don't enter it. What
+    columns are in rows that were written without them does: it is read from the declaration.
     """
     kept = {
         "root": _data(root, lineage=False),
@@ -31,7 +33,27 @@ def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution) -
         kept["every"] = _data(view.every)
     if view.serving.layout is not None:
         kept["layout"] = _data((view.serving.layout, view.serving.score, view.serving.group))
+    if filled := {scan.relation: columns for scan in _scans(root) if (columns := _filled(scan, project))}:
+        kept["filled"] = filled
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _scans(root: Stage) -> Iterator[Scan]:
+    return (stage for stage in root.walk() if isinstance(stage, Scan))
+
+
+def _filled(scan: Scan, project: model.Project) -> dict[str, Any]:
+    """The default and the former names of each column that a scan reads and that has any."""
+    topic = None if scan.kind == "view" else project.find(scan.relation)
+    if not isinstance(topic, model.Topic):
+        return {}
+    read = {*(column.name for column in scan.columns), scan.time, *scan.unique, *scan.key}
+    columns = (column for column in topic.columns if column.name in read)
+    return {
+        column.name: [column.default, *column.aliases]
+        for column in columns
+        if column.default is not None or column.aliases
+    }
 
 
 def as_dict(plan: Plan) -> dict[str, Any]:
