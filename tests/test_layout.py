@@ -7,7 +7,6 @@ import functools
 import importlib
 import inspect
 import re
-import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -17,8 +16,6 @@ from typing import Any
 import pydantic
 import pytest
 import typer
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import headwater
 from headwater import errors
@@ -154,24 +151,3 @@ def setting_names() -> set[str]:
 def test_every_setting_is_documented() -> None:
     page = documented("settings.md")
     assert not [name for name in sorted(setting_names()) if f"`{name}`" not in page]
-
-
-def pins() -> dict[str, str]:
-    lines = [line for lock in ROOT.glob("requirements*.lock") for line in lock.read_text().splitlines()]
-    pinned = (line.split("==") for line in lines if not line.startswith("#"))
-    return {canonicalize_name(name): version for name, version in pinned}
-
-
-def test_the_lock_fits_what_the_package_requires() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    required = [Requirement(text) for text in [*project["dependencies"], *extras["dev"], *extras["java"]]]
-    unfit = [
-        str(wanted) for wanted in required if pins().get(canonicalize_name(wanted.name), "") not in wanted.specifier
-    ]
-    assert not unfit, "run `make lock`"
-
-
-def test_the_lock_names_versions_and_nothing_else() -> None:
-    lines = [line for lock in ROOT.glob("requirements*.lock") for line in lock.read_text().splitlines()]
-    assert not [line for line in lines if not re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line)]

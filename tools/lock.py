@@ -1,55 +1,60 @@
-"""Write the lock: every package that `make setup` installs, pinned to one version, as pip's resolver chose it.
+"""Write the lock: every package that `make setup` installs, pinned to one version and to the hashes of its files.
 
-    python3.11 tools/lock.py
+    python tools/lock.py
 
-The lock names versions only: no addresses, no hashes, so that it installs from whatever index a machine uses. It is
-resolved on the oldest Python that pyproject.toml supports, whose choices are good for the newer ones too.
+The lock names versions and hashes, no addresses, so that it installs from whatever index a machine uses, and nothing
+but what was locked. It is resolved by uv for every platform, from the oldest Python that pyproject.toml supports on,
+with one version of a package wherever one will do.
 
     requirements.lock         the package, its extra `dev`, and what builds it
     requirements-java.lock    what the extra `java` adds, for machines without Java
+    deploy/requirements.lock  the package as the image has it, in the same versions
 """
 
 from __future__ import annotations
 
-import json
+import re
 import subprocess
-import sys
 import tempfile
 import tomllib
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==.*?(?=^\S|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def resolve(python: Path, extras: str) -> dict[str, str]:
-    """What pip would install into an empty environment: name → version."""
-    command = f"{python} -m pip install --quiet --dry-run --ignore-installed --report -".split()
-    report = subprocess.run([*command, f"{ROOT}[{extras}]"], stdout=subprocess.PIPE, check=True).stdout
-    found = {package["metadata"]["name"]: package["metadata"]["version"] for package in json.loads(report)["install"]}
-    del found["headwater"]
-    return found
+def resolve(uv: Path, oldest: str, extras: list[str], *options: str | Path) -> list[re.Match[str]]:
+    """The pins of the package with some extras, each with its hashes, in the order of names."""
+    chosen = [option for extra in extras for option in ("--extra", extra)]
+    for_all = ["--universal", "--fork-strategy", "fewest", "--python-version", oldest]
+    plain = ["--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--quiet"]
+    command = [uv, "pip", "compile", ROOT / "pyproject.toml", *chosen, *for_all, *plain, *options]
+    text = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+    return list(PIN.finditer(text))
 
 
-def write(path: Path, title: str, packages: dict[str, str]) -> None:
-    """Write one lock file, in the order of names."""
-    pins = sorted((f"{name}=={version}" for name, version in packages.items()), key=str.lower)
-    path.write_text("\n".join([f"# {title}. Written by `make lock`.", *pins, ""]), encoding="utf-8")
+def write(path: Path, title: str, pins: list[re.Match[str]]) -> None:
+    """Write one lock file."""
+    path.write_text(f"# {title}. Written by `make lock`.\n{''.join(pin[0] for pin in pins)}", encoding="utf-8")
     print(f"{path.name}: {len(pins)} packages")
 
 
 def main() -> None:
-    """Resolve in an empty environment and write both files."""
+    """Resolve with a uv of its own and write the files."""
     oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"].removeprefix(">=")
-    if "{}.{}".format(*sys.version_info) != oldest:
-        sys.exit(f"the lock is resolved with Python {oldest}, the oldest one supported: python{oldest} tools/lock.py")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python = Path(folder, "bin", "python")
-        packages = resolve(python, "dev")
-        added = {name: version for name, version in resolve(python, "dev,java").items() if name not in packages}
-    write(ROOT / "requirements.lock", "Headwater with its extra `dev`", packages)
-    write(ROOT / "requirements-java.lock", "What the extra `java` adds", added)
+        subprocess.run([Path(folder, "bin", "pip"), "install", "--quiet", "uv"], check=True)
+        uv = Path(folder, "bin", "uv")
+        pins = resolve(uv, oldest, ["dev"])
+        known = {pin["name"] for pin in pins}
+        added = [pin for pin in resolve(uv, oldest, ["dev", "java"]) if pin["name"] not in known]
+        write(LOCK, "Headwater with its extra `dev`", pins)
+        write(ROOT / "requirements-java.lock", "What the extra `java` adds", added)
+        image = resolve(uv, oldest, ["postgres", "redis", "serve"], "--constraints", LOCK)
+        write(ROOT / "deploy" / "requirements.lock", "Headwater with its extras `postgres`, `redis`, `serve`", image)
 
 
 if __name__ == "__main__":
