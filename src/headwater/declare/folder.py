@@ -21,6 +21,7 @@ def load_folder(folder: Path, data: str) -> sql.Parsed:
     return sql.Parsed(
         tuple(found for part in parsed for found in part.declarations),
         tuple(found for part in parsed for found in part.findings),
+        frozenset(name for part in parsed for name in part.refused),
     )
 
 

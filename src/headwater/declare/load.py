@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -30,10 +31,15 @@ def load_python(path: str | Path) -> Parsed:
         with _isolated(module, Path(path).resolve().parent) as beside:
             exec(code, module.__dict__)  # noqa: S102  a declaration file is the user's own program
     except (Exception, SystemExit) as problem:
-        return Parsed((), (_finding(problem, file),))
+        return Parsed((), (_finding(problem, file),), _words_of(Path(path)))
     foreign = {id(value) for other in beside for value in vars(other).values()}
     found = {id(value): value for value in vars(module).values() if isinstance(value, model.Declaration)}
     return Parsed(tuple(value for key, value in found.items() if key not in foreign))
+
+
+def _words_of(path: Path) -> frozenset[str]:
+    """Every word of a file that couldn't be run: what it would have declared is among them."""
+    return frozenset(re.findall(r"[^\W\d]\w*", path.read_bytes().decode(errors="replace")))
 
 
 @contextmanager

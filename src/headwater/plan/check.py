@@ -6,7 +6,7 @@ it can be, so that the views that read it are checked too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -18,11 +18,11 @@ from headwater.errors import (
     DuplicateName,
     Finding,
     NotSupportedYet,
-    Origin,
     QueryRefused,
 )
 from headwater.plan import functions
 from headwater.plan.catalog import read_view, scan_topic
+from headwater.plan.causes import causes
 from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
 from headwater.plan.execution import execution
@@ -43,16 +43,16 @@ from headwater.plan.stages import Scan, Stage
 from headwater.plan.upcast import judge_upcasts, judge_versions
 from headwater.plan.verdict import judge
 
-_NOWHERE = Origin("")
 
+def check(project: model.Project, refused: Collection[str] = ()) -> Plan:
+    """The plan of a project, with every cause for a refusal in the order of the author's files.
 
-def check(project: model.Project) -> Plan:
-    """The plan of a project, with every finding in the order of the author's files.
+    `refused` are the names of declarations that couldn't be read: whoever reads one of those isn't told so again.
 
     >>> check(model.Project(name="empty")).checked().views
     {}
     """
-    return _Check(project).plan()
+    return _Check(project, frozenset(name.lower() for name in refused)).plan()
 
 
 @dataclass
@@ -60,6 +60,7 @@ class _Check:
     """One check: what has been found and lowered so far."""
 
     project: model.Project
+    refused: frozenset[str] = frozenset()
     findings: list[Finding] = field(default_factory=list)
     trees: dict[int, exp.Query] = field(default_factory=dict)
     lowered: dict[str, Relation] = field(default_factory=dict)
@@ -77,8 +78,9 @@ class _Check:
         order = {name: place for place, name in enumerate(graph.order())}
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
             self._plan(view)
-        outlets = check_outlets(self.project, self.planned, self.findings)
-        return Plan(self.project, _sorted(self.findings), self.planned, graph, called(self.functions), outlets)
+        outlets = check_outlets(self.project, self.planned, self.findings, self.refused)
+        findings = causes(self.findings, self.refused, graph.edges)
+        return Plan(self.project, findings, self.planned, graph, called(self.functions), outlets)
 
     # Names
 
@@ -185,7 +187,7 @@ class _Check:
         if isinstance(found, model.Topic):
             return scan_topic(found)
         if found is None:
-            return None
+            return NOTHING if name.lower() in self.refused else None
         lowered = self.lowered.get(found.name)
         if lowered is None:
             return NOTHING
@@ -195,9 +197,10 @@ class _Check:
         """The rows that come too late for a view; why there are none, or None if there is no view of that name."""
         found = self._find(name)
         if not isinstance(found, model.View):
-            return None
+            return NOTHING if name.lower() in self.refused else None
         lowered = self.lowered.get(found.name)
-        late = late_rows(found, lowered.stage) if lowered and lowered.complete else NOTHING.stage
+        known = lowered is not None and lowered.complete and _is_sound(lowered.stage)
+        late = late_rows(found, lowered.stage) if lowered and known else NOTHING.stage
         return late if isinstance(late, str) else Relation(late, late != NOTHING.stage)
 
     def _plan(self, view: model.View) -> None:
@@ -251,9 +254,3 @@ def _as_finding(view: model.View, error: DeclarationError) -> Finding:
     summary = f'view "{view.name}" has a query that can\'t be read: {error.summary}'
     origin = error.origin or view.origin
     return QueryRefused(summary, detail=error.detail, hint=error.hint, origin=origin, view=view.name)
-
-
-def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
-    """The findings in the order of the files, each once."""
-    unique = {(type(found), found.origin, found.summary): found for found in findings}
-    return tuple(sorted(unique.values(), key=lambda found: (found.origin or _NOWHERE, found.code(), found.summary)))

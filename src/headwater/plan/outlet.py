@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,15 +19,18 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_outlets(
-    project: model.Project, views: Mapping[str, PlannedView], findings: list[Finding]
+    project: model.Project, views: Mapping[str, PlannedView], findings: list[Finding], refused: Collection[str] = ()
 ) -> dict[str, PlannedOutlet]:
-    """The outlets of a project by name; adds what is wrong with them to the findings."""
+    """The outlets of a project by name; adds what is wrong with them to the findings.
+
+    `refused` are the names, in lower case, of what couldn't be read: what an outlet of it would send isn't known.
+    """
     known = {name.lower(): view for name, view in views.items()}
     planned: dict[str, PlannedOutlet] = {}
     for outlet in project.outlets:
         view = known.get(outlet.view.lower())
         if view is None:
-            findings.append(_unknown(outlet, project))
+            findings += [_unknown(outlet, project)] if outlet.view.lower() not in refused else []
             continue
         if any(finding.severity == "error" and finding.fields.get("view") == view.name for finding in findings):
             continue  # what the view gives isn't known

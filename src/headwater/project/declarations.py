@@ -26,10 +26,11 @@ class _Read:
 
     declared: model.Project
     findings: tuple[Finding, ...]
+    refused: frozenset[str]
 
     def checked(self) -> Plan:
         """The plan, with the findings of the files as well."""
-        plan = check(self.declared)
+        plan = check(self.declared, self.refused)
         findings = sorted((*self.findings, *plan.findings), key=lambda finding: finding.origin or _NOWHERE)
         return replace(plan, findings=tuple(findings))
 
@@ -107,4 +108,4 @@ class Declarations:
             declarations=model.assembled(parsed.declarations),
             stores=self._settings.declared_stores(),
         )
-        return _Read(declared, parsed.findings)
+        return _Read(declared, parsed.findings, parsed.refused)
