@@ -225,13 +225,7 @@ CREATE VIEW e AS SELECT 'never ends"""
 def test_hints_name_what_is_near() -> None:
     text = "CREATE STREAM s (card_id INT) WITH (unqiue = 'card_id', key = 'cardid')"
     hints = [finding.hint for finding in parse_declarations(text, "a.sql").findings]
-    assert hints == [
-        'Did you mean "unique"? A stream has the options key, unique, within, idle, max_ahead, version, connector, '
-        "topic, brokers, cluster, format, path, pattern, order, settle, poll, registry, envelope, fields, delimiter, "
-        "start, gaps, commit_every, max_dead, dead_topic, message_value, message_key, message_time, message_headers, "
-        "version_from, archive, archive_format, archive_offset.",
-        'Did you mean "card_id"?',
-    ]
+    assert hints == ['Did you mean "unique"?', 'Did you mean "card_id"?']
 
 
 def test_an_empty_file_declares_nothing() -> None:

@@ -77,7 +77,7 @@ def _follows(finding: Finding, beside: Collection[Finding], broken: Collection[s
         return False
     below = finding.fields["view"] in broken
     if isinstance(finding, _ABOUT_STATE):
-        return below or any(isinstance(other, _BREAKS) and other is not finding for other in beside)
+        return below or any(isinstance(other, _BREAKS) for other in beside)
     if isinstance(finding, _ABOUT_GROUPS):
         return any(isinstance(other, (*_HOLES, QueryRefused)) for other in beside)
     if isinstance(finding, _ABOUT_TYPES) and "VOID" in finding.summary:

@@ -14,16 +14,17 @@ from sqlglot import exp
 from headwater import model
 from headwater.errors import DuplicateName, EmitRefused, Finding, Origin, SyntaxRefused
 from headwater.sql.dialect import Headwater
+from headwater.sql.lost import lost
 from headwater.sql.nodes import CreateFunction, CreateOutlet, CreateTopic, CreateView
 from headwater.sql.options import SERVING, read_options
 from headwater.sql.outlets import read_outlet
-from headwater.sql.reading import Reading, syntax_refused
+from headwater.sql.reading import Reading
 from headwater.sql.refusal import Refusal, Unparsed
 from headwater.sql.source import Source, statements, tokenize
 from headwater.sql.spelling import spell
 from headwater.sql.topics import read_topic
+from headwater.sql.unknown import unknown_statement
 
-_STATEMENT_HINT = "A declaration starts with CREATE STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW, FUNCTION or OUTLET."
 _EMITS = {"CHANGES": model.Emit.CHANGES, "FINAL": model.Emit.FINAL, "ON WINDOW CLOSE": model.Emit.FINAL}
 
 
@@ -57,7 +58,7 @@ def parse_declarations(text: str, file: str) -> Parsed:
     declared = [_read(reading) for reading in readings]
     findings = [finding for reading in readings for finding in reading.findings]
     if problem:
-        findings.append(syntax_refused(source, problem, "the text"))
+        findings.append(lost(source, problem, "the text", tokens))
     refused = (reading.name for reading in readings if reading.refused)
     return Parsed(
         tuple(declaration for declaration in declared if declaration is not None),
@@ -79,7 +80,7 @@ def _read(reading: Reading) -> model.Declaration | None:
 def _tree(reading: Reading) -> exp.Expr | None:
     tokens = reading.statement.tokens
     if tokens[0].text.upper() != "CREATE":
-        reading.find(Refusal(tokens[0].start, f'"{tokens[0].text}" doesn\'t start a declaration', hint=_STATEMENT_HINT))
+        reading.find(unknown_statement(tokens[0]))
         return None
     try:
         return Headwater().parser().parse(list(tokens), reading.source.text)[0]
@@ -87,7 +88,7 @@ def _tree(reading: Reading) -> exp.Expr | None:
         refusal.detail = refusal.detail or (f"It stands in {reading.title}." if reading.name else None)
         reading.find(refusal)
     except Unparsed as problem:
-        reading.findings.append(syntax_refused(reading.source, problem, reading.title))
+        reading.findings.append(lost(reading.source, problem, reading.title, tokens))
     return None
 
 

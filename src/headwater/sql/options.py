@@ -17,6 +17,8 @@ from sqlglot import exp
 from headwater.errors import DeclarationError, OptionRefused, UnknownOption
 from headwater.installed import installed
 from headwater.model import CONTENT, LAYOUTS, Emit, parse_duration
+from headwater.sql.foreign import CONNECTORS as FOREIGN_CONNECTORS
+from headwater.sql.foreign import OPTIONS as FOREIGN_OPTIONS
 from headwater.sql.nodes import Option
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
@@ -487,18 +489,40 @@ def read_options(kind: str, name: str, options: Sequence[Option]) -> tuple[dict[
         if word not in known:
             refusals.append(_unknown(kind, name, option, list(known)))
         elif word in values:
-            refusals.append(_refused(option, OptionRefused, f'{kind} "{name}" gives option "{word}" twice'))
+            summary = f'{kind} "{name}" gives option "{word}" twice'
+            refusals.append(_refused(option, OptionRefused, summary, hint="Leave one of them out."))
         else:
             try:
                 values[word] = known[word].read(option_text(option.expression))
             except ValueError as problem:
                 values[word] = None
                 summary = f'{kind} "{name}" gives option "{word}" a value that it can\'t take'
-                hint = f"It takes {known[word].takes}."
+                hint = _remedy(known[word], option_text(option.expression))
                 refusals.append(_refused(option.expression, OptionRefused, summary, _sentence(str(problem)), hint))
     return {
         word: value for word, value in values.items() if value is not None or word in ("idle", "max_ahead", "max_dead")
     }, refusals
+
+
+_EXAMPLES = {
+    "duration": "a duration, like '10 minutes'",
+    "duration or 'none'": "a duration, like '10 minutes', or 'none'",
+    "columns": "names of columns, like 'id, customer'",
+    "columns or '*'": "names of columns, like 'id, customer', or '*'",
+    "name": "a name",
+    "number": "a whole number from 1",
+    "whole number": "a whole number from 1",
+    "character": "one character, or 'tab'",
+}
+"""What options take, with an example."""
+
+
+def _remedy(option: OptionKind, text: str) -> str:
+    """What to write in place of a value that an option can't take."""
+    if option.name == "connector" and text.strip().lower() in FOREIGN_CONNECTORS:
+        return FOREIGN_CONNECTORS[text.strip().lower()]
+    near = did_you_mean(text, re.findall(r"'([^']+)'", option.takes))
+    return near or f"{option.name} takes {_EXAMPLES.get(option.takes, option.takes)}."
 
 
 def option_text(value: exp.Expr) -> str:
@@ -511,11 +535,11 @@ def _sentence(text: str) -> str:
 
 
 def _unknown(kind: str, name: str, option: Option, known: list[str]) -> Refusal:
-    has = f"A {kind} has the options {', '.join(known)}." if known else f"A {kind} has no options."
-    near = did_you_mean(option.name, known)
-    return _refused(
-        option, UnknownOption, f'{kind} "{name}" has no option "{option.name}"', hint=f"{near} {has}" if near else has
-    )
+    has = f"A {kind} has the options {', '.join(known)}." if known else f"Leave WITH out: a {kind} has no options."
+    if kind == "view":
+        has += " CREATE MATERIALIZED VIEW has some."
+    hint = (FOREIGN_OPTIONS.get(option.name.lower()) or did_you_mean(option.name, known) if known else None) or has
+    return _refused(option, UnknownOption, f'{kind} "{name}" has no option "{option.name}"', hint=hint)
 
 
 def _refused(

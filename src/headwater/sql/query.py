@@ -11,6 +11,7 @@ from sqlglot import exp
 from headwater.errors import Origin, SyntaxRefused
 from headwater.model import Column, SqlQuery
 from headwater.sql.dialect import Headwater
+from headwater.sql.lost import lost
 from headwater.sql.nodes import ColumnClause
 from headwater.sql.parser import first_offset
 from headwater.sql.reading import column_of
@@ -28,16 +29,13 @@ def _source(query: SqlQuery) -> Source:
 
 
 def _parse(read: Callable[[HeadwaterParser], exp.Expr | None], source: Source) -> exp.Expr:
-    tokens, problem = tokenize(source.text)
+    tokens, unread = tokenize(source.text)
     try:
-        if problem:
-            raise problem
+        if unread:
+            raise unread
         return HeadwaterParser(dialect=Headwater).read_whole(read, tokens, source.text)
-    except Unparsed as lost:
-        place = f'at "{lost.found}"' if lost.found else "at its end"
-        raise SyntaxRefused(
-            f"the text can't be parsed {place}", detail=lost.reason, origin=source.at(lost.start)
-        ) from None
+    except Unparsed as problem:
+        raise lost(source, problem, "the text", tokens) from None
     except RecursionError:
         raise SyntaxRefused("the text is nested too deeply to be read", origin=source.origin) from None
     except Refusal as refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from headwater.errors import WindowRefused
+from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
 from headwater.sql.interval import calendar, interval
 from headwater.sql.nodes import PatternMatch, WindowFunction
@@ -26,6 +28,30 @@ WINDOW_SLOTS = {
 }
 """The arguments of the window table functions, in their order and by their names."""
 _OPTIONAL = ("OFFSET", "ZONE")
+_SLOTS = {
+    "DATA": "what it reads",
+    "TIMECOL": "its column of time",
+    "SIZE": "its size",
+    "SLIDE": "its slide",
+    "STEP": "its step",
+    "GAP": "its gap",
+}
+_EXAMPLES = {
+    "TUMBLE": "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)",
+    "HOP": "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE), the slide before the size",
+    "CUMULATE": "CUMULATE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR, INTERVAL '1' DAY), the step before the size",
+    "SESSION": "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '10' MINUTE)",
+}
+
+
+def _length_hint(kind: str, slot: str, node: exp.Expr | None) -> str:
+    """What to write in place of something that is no length."""
+    text = node.name if isinstance(node, exp.Literal) else ""
+    with suppress(ValueError, OverflowError):
+        return f"Write INTERVAL '{spell_duration(parse_duration(text))}'."
+    if node is not None and calendar(node) is not None:
+        return f"Months and years have no fixed length: write TUMBLE for them, or the {slot.lower()} of {kind} in days."
+    return "Write an interval of days or shorter units, like INTERVAL '1' MINUTE."
 
 
 class QueryParser(LocatedParser):
@@ -83,15 +109,14 @@ class QueryParser(LocatedParser):
             place = self._curr
             slot = self._parse_window_slot(kind, len(given))
             if slot in given:
-                self.refuse(place, f"{kind} is given {slot} twice")
+                self.refuse(place, f"{kind} is given {slot} twice", hint="Leave one of them out.")
             given[slot] = self._parse_window_argument(kind, slot)
             if not self._match(TokenType.COMMA):
                 break
         self._match_r_paren()
         missing = [slot for slot in slots if slot not in given and slot not in _OPTIONAL]
         if missing:
-            takes = ", ".join(f"[{slot}]" if slot in _OPTIONAL else slot for slot in slots)
-            self.refuse(token, f"{kind} lacks {missing[0]}", hint=f"{kind} takes {takes}.")
+            self.refuse(token, f"{kind} lacks {_SLOTS[missing[0]]}", hint=f"Write {_EXAMPLES[kind]}.")
         return given
 
     def _parse_window_slot(self, kind: str, position: int) -> str:
@@ -99,11 +124,12 @@ class QueryParser(LocatedParser):
         if self._next.token_type == TokenType.FARROW:
             name = self._curr.text.upper()
             if name not in slots:
-                self.refuse(None, f'{kind} has no argument "{name}"', hint=did_you_mean(name, slots))
+                hint = did_you_mean(name, slots) or f"Its arguments are {', '.join(slots)}."
+                self.refuse(None, f'{kind} has no argument "{name}"', hint=hint)
             self._advance(2)
             return name
         if position >= len(slots):
-            self.refuse(None, f"{kind} takes at most {len(slots)} arguments", hint=f"It takes {', '.join(slots)}.")
+            self.refuse(None, f"{kind} takes at most {len(slots)} arguments", hint=f"Write {_EXAMPLES[kind]}.")
         if slots[position] == "OFFSET" and "ZONE" in slots and self._curr.token_type == TokenType.STRING:
             return "ZONE"
         return slots[position]
@@ -152,6 +178,9 @@ class QueryParser(LocatedParser):
         return ahead[:2] == ["DESCRIPTOR", "("] or ahead[1:2] == ["=>"] or ahead[1:] == [",", "INTERVAL"]
 
     def _parse_descriptor(self, kind: str) -> exp.Expr | None:
+        if self._curr and (self._curr.text.upper() == "INTERVAL" or self._curr.token_type == TokenType.STRING):
+            hint = f"Write {_EXAMPLES[kind]}."
+            self.refuse(None, f"{kind} takes the column of time before its lengths", hint=hint)
         wrapped = self._match_text_seq("DESCRIPTOR", "(")
         time = self._parse_id_var(any_token=False)
         if time is None:
@@ -177,11 +206,11 @@ class QueryParser(LocatedParser):
             return node
         length = interval(node)
         if length is None:
-            hint = "Write an interval of days or shorter units, like INTERVAL '1' MINUTE."
             summary = f"the {slot.lower()} of {kind} is not a constant interval of fixed length"
-            self.refuse(token, summary, hint=hint, kind=WindowRefused)
+            self.refuse(token, summary, hint=_length_hint(kind, slot, node), kind=WindowRefused)
         if length <= timedelta() and slot != "OFFSET":
-            self.refuse(token, f"the {slot.lower()} of {kind} is not positive", kind=WindowRefused)
+            hint = f"Write a length above zero, like {_EXAMPLES[kind]}."
+            self.refuse(token, f"the {slot.lower()} of {kind} is not positive", hint=hint, kind=WindowRefused)
         return node
 
     def _check_window(self, given: dict[str, Any], token: Token) -> None:
@@ -274,5 +303,6 @@ class QueryParser(LocatedParser):
         token = self._curr
         within = self._parse_bitwise()
         if interval(within) is None:
-            self.refuse(token, "WITHIN is not a constant interval of fixed length")
+            hint = "Write WITHIN INTERVAL '1' HOUR."
+            self.refuse(token, "WITHIN is not a constant interval of fixed length", hint=hint)
         return within

@@ -12,7 +12,7 @@ from headwater import model
 from headwater.errors import DeclarationError, Finding, LengthIgnored, Origin, SyntaxRefused, UnknownType
 from headwater.sql.nodes import ColumnClause
 from headwater.sql.parser import first_offset
-from headwater.sql.refusal import Refusal, Unparsed
+from headwater.sql.refusal import Refusal
 from headwater.sql.source import Source, Statement
 from headwater.sql.types import arrow_type, has_length
 
@@ -88,15 +88,6 @@ def column_of(clause: ColumnClause, kind: pa.DataType) -> model.Column:
         comment=comment.name or None if comment else None,
         default=None if default is None else default.name,
         aliases=tuple(alias.name for alias in clause.args.get("aliases") or ()),
-    )
-
-
-def syntax_refused(source: Source, problem: Unparsed, what: str) -> SyntaxRefused:
-    """The finding for a text that can't be parsed."""
-    place = f'at "{problem.found}"' if problem.found else "at its end"
-    reason = problem.reason.removesuffix(".")
-    return SyntaxRefused(
-        f"{what} can't be parsed {place}", detail=f"{reason[:1].upper()}{reason[1:]}.", origin=source.at(problem.start)
     )
 
 

@@ -13,7 +13,8 @@ from typing import ClassVar, NoReturn, TypeVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from headwater.errors import ClauseRefused, UnknownType, WatermarkRefused
+from headwater.errors import ClauseRefused, WatermarkRefused
+from headwater.sql.foreign import find_phrase
 from headwater.sql.interval import interval
 from headwater.sql.nodes import (
     ColumnClause,
@@ -30,24 +31,42 @@ from headwater.sql.nodes import (
 from headwater.sql.parser import QUOTED
 from headwater.sql.query_parser import QueryParser
 from headwater.sql.refusal import Unparsed, did_you_mean
-from headwater.sql.types import TYPE_NAMES
+from headwater.sql.unknown import unknown_kind, unknown_type
 
 T = TypeVar("T")
 
 _EMITS = (("CHANGES",), ("FINAL",), ("ON", "WINDOW", "CLOSE"))
-_COLUMN_CLAUSES = {
-    "AS": "computed columns",
-    "CHECK": "CHECK",
-    "COLLATE": "COLLATE",
-    "GENERATED": "computed columns",
-    "METADATA": "METADATA columns",
-    "REFERENCES": "REFERENCES",
-    "UNIQUE": "UNIQUE",
-}
-_OPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _COMPUTE_HINT = "Declare what the events carry; compute the rest in a view."
-_WATERMARK_HINT = (
-    "Write the event-time column, minus an INTERVAL or a QUANTILE(share, least, most) if events come out of order,"
+_PART_HINT = "Leave it out: there are columns, PRIMARY KEY (…) and WATERMARK FOR … AS …."
+_COLUMN_CLAUSES = {
+    "AS": ("computed columns", _COMPUTE_HINT),
+    "CHECK": ("CHECK", "Leave it out, and write the condition into the WHERE of a view."),
+    "COLLATE": ("COLLATE", "Leave it out: texts are compared by their bytes."),
+    "GENERATED": ("computed columns", _COMPUTE_HINT),
+    "METADATA": (
+        "METADATA columns",
+        "Declare the column, and write WITH (message_time = '…'); there are message_key and message_headers too.",
+    ),
+    "REFERENCES": ("REFERENCES", "Leave it out: join the table in a view."),
+    "UNIQUE": ("UNIQUE", "Write WITH (unique = '…') behind the columns."),
+    "KEY": ("KEY", "Write PRIMARY KEY in a table, or WITH (key = '…') in a stream."),
+    "AUTO_INCREMENT": ("AUTO_INCREMENT", _COMPUTE_HINT),
+    "IDENTITY": ("IDENTITY", _COMPUTE_HINT),
+}
+"""What others write behind a column: how it is called, and what to write instead."""
+_TOPIC_PARTS = {
+    "CONSTRAINT": "Leave CONSTRAINT and its name out: write PRIMARY KEY (…).",
+    "FOREIGN": "Leave it out: join the table in a view.",
+    "UNIQUE": "Write WITH (unique = '…') behind the columns.",
+    "CHECK": "Leave it out, and write the condition into the WHERE of a view.",
+    "INDEX": "Leave it out: what a store finds rows by is index = '…' of a view.",
+    "LIKE": "Leave it out, and write the columns.",
+    "PERIOD": _PART_HINT,
+}
+"""What others write among the columns, and what to write instead."""
+_OPTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_WATERMARK_DETAIL = (
+    "It is the event-time column, minus an INTERVAL or a QUANTILE(share, least, most) if events come out of order,"
     " or another TIMESTAMP column that says how far a source is complete."
 )
 
@@ -74,10 +93,15 @@ class HeadwaterParser(QueryParser):
     def _parse_declaration(self) -> exp.Expr:
         created = self._prev
         if self._match_pair(TokenType.OR, TokenType.REPLACE):
-            hint = "Edit the declaration; the project is what its files say."
+            hint = "Leave OR REPLACE out and edit the declaration; the project is what its files say."
             self.refuse(self._prev, "a declaration can't be replaced by another", hint=hint, kind=ClauseRefused)
         if self._match_texts(("TEMPORARY", "TEMP", "GLOBAL", "EXTERNAL")):
-            self.refuse(self._prev, f"{self._prev.text.upper()} means nothing here", kind=ClauseRefused)
+            word = self._prev.text.upper()
+            self.refuse(self._prev, f"{word} means nothing here", hint=f"Leave {word} out.", kind=ClauseRefused)
+        if self._match_text_seq("SOURCE", "CONNECTOR") and not self._match(TokenType.L_PAREN, advance=False):
+            raise unknown_kind(self._prev, self._prev.start)
+        if self._prev.text.upper() == "CONNECTOR":
+            self._retreat(self._index - 2)
         if self._match_texts(("STREAM", "TABLE", "SOURCE")):
             statement: exp.Expr = self._parse_topic(self._prev.text.upper())
         elif self._match_text_seq("MATERIALIZED", "VIEW"):
@@ -89,7 +113,7 @@ class HeadwaterParser(QueryParser):
         elif self._match_text_seq("OUTLET"):
             statement = self._parse_outlet()
         else:
-            self.raise_error("expected STREAM, TABLE, SOURCE, VIEW, MATERIALIZED VIEW, FUNCTION or OUTLET")
+            raise unknown_kind(self._curr or None, self._prev.end + 1)
         if self._curr:
             self.raise_error("expected the end of the statement")
         return self.expression(statement, created)
@@ -120,6 +144,8 @@ class HeadwaterParser(QueryParser):
     def _parse_topic(self, kind: str) -> CreateTopic:
         exists = self._parse_if_not_exists()
         name = self._parse_declared_name()
+        if self._match(TokenType.ALIAS, advance=False):
+            self._refuse_query(kind)
         parts = self._one_or_more(self._parse_topic_part)
         comment, options = self._parse_comment_and_options(kind)
         return CreateTopic(
@@ -144,6 +170,7 @@ class HeadwaterParser(QueryParser):
     def parse_column_clause(self) -> ColumnClause:
         """A column with its type and properties."""
         token = self._curr
+        self._refuse_topic_part()
         name = self._parse_id_var()
         if name is None:
             self.raise_error("expected a column")
@@ -154,6 +181,22 @@ class HeadwaterParser(QueryParser):
             pass
         self._refuse_column_clause()
         return self.expression(column, token)
+
+    def _refuse_topic_part(self) -> None:
+        """Refuse what others write among the columns; a column may have such a name."""
+        word = self._curr.text.upper() if self._curr and self._curr.token_type not in QUOTED else ""
+        if word == "WATERMARK" and self._tokens[self._index + 2 : self._index + 3] and self._ahead(2) == "AS":
+            time = self._next.text
+            hint = f"Write WATERMARK FOR {time} AS {time} - INTERVAL '5' SECOND."
+            self.refuse(None, "WATERMARK lacks FOR", hint=hint, kind=WatermarkRefused)
+        opens = (self._next is not None and self._ahead(1) in ("(", "KEY")) or (word in ("CONSTRAINT", "LIKE"))
+        if word in _TOPIC_PARTS and opens:
+            self.refuse(None, f"a stream or table can't have {word}", hint=_TOPIC_PARTS[word], kind=ClauseRefused)
+
+    def _ahead(self, count: int) -> str:
+        """The word so many tokens ahead, in capitals."""
+        found = self._tokens[self._index + count : self._index + count + 1]
+        return found[0].text.upper() if found else ""
 
     def parse_column_type(self) -> exp.Expr:
         """A type, or a refusal that names what stands in its place."""
@@ -167,8 +210,7 @@ class HeadwaterParser(QueryParser):
     def _refuse_type(self, token: Token) -> NoReturn:
         if not token or token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
             self.raise_error("expected a type")
-        hint = did_you_mean(token.text, TYPE_NAMES) or f"The types are {', '.join(TYPE_NAMES)}."
-        self.refuse(token, f'"{token.text}" is not a type', hint=hint, kind=UnknownType)
+        raise unknown_type(token.start, token.text)
 
     def _parse_column_property(self, column: ColumnClause) -> bool:
         if self._match_text_seq("NOT", "NULL"):
@@ -202,7 +244,8 @@ class HeadwaterParser(QueryParser):
     def _refuse_column_clause(self) -> None:
         clause = _COLUMN_CLAUSES.get(self._curr.text.upper()) if self._curr else None
         if clause and self._curr.token_type not in (TokenType.IDENTIFIER, TokenType.STRING):
-            self.refuse(None, f"a stream or table can't have {clause}", hint=_COMPUTE_HINT, kind=ClauseRefused)
+            called, hint = clause
+            self.refuse(None, f"a stream or table can't have {called}", hint=hint, kind=ClauseRefused)
 
     def _parse_text(self, what: str) -> exp.Expr:
         token = self._curr
@@ -219,19 +262,23 @@ class HeadwaterParser(QueryParser):
         origin = self._parse_id_var(any_token=False)
         ended = self._curr.token_type in (TokenType.COMMA, TokenType.R_PAREN)
         if origin is None or not (ended or self._match(TokenType.DASH)):
-            self._refuse_watermark(token)
+            self._refuse_watermark(token, time.name)
         if ended:
             return Watermark(this=time, expression=origin)
         if origin.name.lower() != time.name.lower():
-            self._refuse_watermark(token)
+            self._refuse_watermark(token, time.name)
         delay = self._parse_learned_delay() or self._parse_delay()
         if self._curr.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
-            self._refuse_watermark(token)
+            self._refuse_watermark(token, time.name)
         return Watermark(this=time, expression=exp.Sub(this=origin, expression=delay))
 
-    def _refuse_watermark(self, token: Token) -> NoReturn:
+    def _refuse_watermark(self, token: Token, time: str) -> NoReturn:
         self.refuse(
-            token, "the watermark follows from an expression we don't know", hint=_WATERMARK_HINT, kind=WatermarkRefused
+            token,
+            "the watermark follows from something other than a column and a delay",
+            detail=_WATERMARK_DETAIL,
+            hint=f"Write WATERMARK FOR {time} AS {time} - INTERVAL '5' SECOND.",
+            kind=WatermarkRefused,
         )
 
     def _parse_learned_delay(self) -> LearnedDelay | None:
@@ -264,7 +311,8 @@ class HeadwaterParser(QueryParser):
                 kind=WatermarkRefused,
             )
         if length.total_seconds() < 0:
-            self.refuse(token, "the delay of a watermark is negative", kind=WatermarkRefused)
+            hint = "Write how late events can be: at - INTERVAL '5' SECOND."
+            self.refuse(token, "the delay of a watermark is negative", hint=hint, kind=WatermarkRefused)
         return delay
 
     # What stands behind a name
@@ -279,12 +327,25 @@ class HeadwaterParser(QueryParser):
             elif options is None and self._match(TokenType.WITH):
                 options = self._one_or_more(self._parse_option)
             else:
-                hint = "COMMENT '…' and WITH (…) may stand here, each once."
-                self.refuse(place, f'CREATE {kind} has no clause "{place.text}"', hint=hint, kind=ClauseRefused)
+                self._refuse_clause(kind, place)
         if kind in ("STREAM", "TABLE", "SOURCE", "OUTLET") and self._curr:
-            hint = "Use CREATE MATERIALIZED VIEW … AS for the result of a query."
-            self.refuse(None, f"CREATE {kind} takes no query", hint=hint, kind=ClauseRefused)
+            self._refuse_query(kind)
         return comment, options
+
+    def _refuse_clause(self, kind: str, place: Token) -> NoReturn:
+        """Refuse what stands between a name and its query, or its end."""
+        hint = "COMMENT '…' and WITH (…) may stand here, each once."
+        if (phrase := find_phrase(self._tokens)) is not None:
+            hint = phrase.hint
+        elif kind == "VIEW" and place.text.upper() in ("SELECT", "WITH", "("):
+            hint = "Write AS before the query."
+        elif kind == "VIEW" and place.text.upper() == "EMIT":
+            hint = "Write EMIT at the end of the query."
+        self.refuse(place, f'CREATE {kind} has no clause "{place.text}"', hint=hint, kind=ClauseRefused)
+
+    def _refuse_query(self, kind: str) -> NoReturn:
+        hint = "Use CREATE MATERIALIZED VIEW … AS for the result of a query."
+        self.refuse(None, f"CREATE {kind} takes no query", hint=hint, kind=ClauseRefused)
 
     def _parse_option(self) -> Option:
         token = self._curr

@@ -100,7 +100,8 @@ class _TopicReader:
     def _at_most_one(self, kind: type[T]) -> list[T]:
         found = [part for part in self.tree.expressions if isinstance(part, kind)]
         for other in found[1:]:
-            self._refuse(ClauseRefused, other, "has two watermarks" if kind is Watermark else "has two primary keys")
+            what = "watermarks" if kind is Watermark else "primary keys"
+            self._refuse(ClauseRefused, other, f"has two {what}", hint="Leave one of them out.")
         return found[:1]
 
     def _columns(self) -> tuple[model.Column, ...]:
@@ -109,9 +110,11 @@ class _TopicReader:
             column = self.reading.column(clause)
             if column.name.startswith(RESERVED_PREFIX):
                 detail = f'Names that start with "{RESERVED_PREFIX}" belong to the log.'
-                self._refuse(ReservedName, clause, f'declares a column "{column.name}"', detail=detail)
+                hint = f"Name it {column.name.lstrip(RESERVED_PREFIX) or 'name'}."
+                self._refuse(ReservedName, clause, f'declares a column "{column.name}"', detail=detail, hint=hint)
             if column.name.lower() in columns:
-                self._refuse(DuplicateName, clause, f'declares the column "{column.name}" twice')
+                hint = "Leave one of them out, or give it another name."
+                self._refuse(DuplicateName, clause, f'declares the column "{column.name}" twice', hint=hint)
             if not model.can_be_logged(column.type):
                 self._refuse_type(clause)
             if column.default is not None:
@@ -125,7 +128,8 @@ class _TopicReader:
             model.default_of(column.default, column.type)
         except ValueError as problem:
             what = f'gives the column "{column.name}" a default that it can\'t have'
-            self._refuse(ClauseRefused, clause.args["default"], what, detail=f"{problem}.")
+            hint = f"Write a {model.spell_type(column.type)}, or leave DEFAULT out."
+            self._refuse(ClauseRefused, clause.args["default"], what, detail=f"{problem}.", hint=hint)
 
     def _refuse_aliases(self, columns: dict[str, model.Column]) -> None:
         """Refuse a former name that is another column's, or that of two."""
@@ -157,7 +161,8 @@ class _TopicReader:
         wanted = name or node.name
         found = next((column.name for column in self.columns if column.name.lower() == wanted.lower()), None)
         if found is None:
-            hint = did_you_mean(wanted, (column.name for column in self.columns))
+            known = [column.name for column in self.columns]
+            hint = did_you_mean(wanted, known) or f"Its columns are {', '.join(known)}."
             self._refuse(kind, node, f'names an unknown column "{wanted}" in {where}', hint=hint)
         return found or wanted
 
