@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from headwater.errors import NotAProject, Origin, SettingsRefused
 from headwater.model import DEFAULT_RULES, Emit, Figure, Rule, Store, parse_duration
@@ -90,6 +90,13 @@ class ServeSettings(_Section):
     )
 
 
+def _within(path: str) -> str:
+    """A path, or a pattern of some, that stays within the project's folder."""
+    if not path or Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ValueError(f'"{path}" is not below the project\'s folder')
+    return path
+
+
 def _seconds(value: Any) -> Any:
     """A threshold that is written as a duration, in seconds."""
     return parse_duration(value).total_seconds() if isinstance(value, str) else value
@@ -128,6 +135,9 @@ class Settings(_Section):
 
     name: str = Field(min_length=1, description="The project's name.")
     data: str = Field(default="data", description="Where the log is: a folder (relative to the project), or a URL.")
+    declarations: tuple[Annotated[str, AfterValidator(_within)], ...] | None = Field(
+        default=None, min_length=1, description="The files and folders that declare; if not given, they are found."
+    )
     storage: dict[str, str] = Field(default={}, description="Options of the object store that `data` points to.")
     stores: dict[str, StoreSettings] = Field(
         default={}, description="The stores that views may name; `main` is default."

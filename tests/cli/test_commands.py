@@ -51,6 +51,14 @@ def shop(tmp_path: Path) -> Path:
     return tmp_path / "shop"
 
 
+def test_check_says_which_files_were_left_alone(shop: Path) -> None:
+    (shop / "report.py").write_text("raise SystemExit('it ran')")
+    checked = headwater("check", folder=shop)
+    assert checked.stdout == "left alone, since nothing is declared there: report.py\nshop: 1 topic, 2 views: ok\n"
+    left = {"left_alone": [{"file": "report.py", "why": "it declares nothing"}]}
+    assert records("check", folder=shop) == [left]
+
+
 def test_a_new_project_compiles_and_takes_its_events(shop: Path) -> None:
     checked = headwater("check", folder=shop)
     assert (checked.returncode, checked.stdout) == (0, "shop: 1 topic, 2 views: ok\n")

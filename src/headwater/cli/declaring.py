@@ -16,6 +16,8 @@ from headwater.errors import HeadwaterError
 from headwater.plan import as_dict, view_as_dict
 from headwater.project import Project
 
+_SHOWN_FILES = 8
+
 
 @command
 def init(
@@ -43,9 +45,21 @@ def check(project: Folder = HERE, json_: Json = False) -> int:
                 print_json({"severity": finding.severity} | finding.as_dict())
             else:
                 show_finding(finding, _line_of(opened, finding))
+        _show_left_alone(opened, json_)
         if not json_:
             _summarise(opened, len(plan.errors), len(plan.findings) - len(plan.errors))
         return 1 if plan.errors else 0
+
+
+def _show_left_alone(project: Project, json_: bool) -> None:
+    """Show which files in Python were not run: one that was meant to declare something would be missed."""
+    files = project.left_alone
+    if json_ and files:
+        print_json({"left_alone": [{"file": found.file, "why": found.why} for found in files]})
+    elif files:
+        named = ", ".join(found.file for found in files[:_SHOWN_FILES])
+        more = f" and {len(files) - _SHOWN_FILES} more" if len(files) > _SHOWN_FILES else ""
+        console.print(f"left alone, since nothing is declared there: {named}{more}", style="dim", markup=False)
 
 
 def _line_of(project: Project, finding: HeadwaterError) -> str | None:

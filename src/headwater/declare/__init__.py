@@ -4,10 +4,10 @@
 
 Each function checks what SQL checks, by writing the declaration as SQL and reading it back, and returns a frozen value
 that is registered nowhere. `load_python` runs a file and collects the declarations that it leaves at module level;
-`load_folder` does so with all files of a project, in SQL and in Python.
+`load_folder` does so with all files of a project that declare something, in SQL and in Python.
 """
 
-from headwater.declare.folder import load_folder
+from headwater.declare.folder import LeftAlone, load_folder
 from headwater.declare.function import function
 from headwater.declare.load import load_python
 from headwater.declare.outlet import outlet
@@ -15,4 +15,4 @@ from headwater.declare.topic import stream, table
 from headwater.declare.upcast import upcast
 from headwater.declare.view import view
 
-__all__ = ["function", "load_folder", "load_python", "outlet", "stream", "table", "upcast", "view"]
+__all__ = ["LeftAlone", "function", "load_folder", "load_python", "outlet", "stream", "table", "upcast", "view"]

@@ -1,23 +1,63 @@
-"""A project's folder: every file of declarations below it, in SQL and in Python."""
+"""A project's folder: every file of declarations below it, in SQL and in Python.
+
+Those are all files in SQL, and those in Python that declare something (`declare.marker`), unless the project states
+where its declarations are: then they are all of the files there, and nothing else is looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from headwater import sql
 from headwater.declare.load import load_python
-from headwater.errors import Origin, SyntaxRefused
+from headwater.declare.marker import is_test, why_loaded
+from headwater.errors import Origin, SettingsRefused, SyntaxRefused
+
+_FOREIGN = frozenset({"node_modules", "site-packages"})
+_STATED = "headwater.toml names it under `declarations`"
 
 
-def load_folder(folder: Path, data: str) -> sql.Parsed:
-    """Every declaration below a folder, in the order of the files' paths; `data` is where the log is."""
+@dataclass(frozen=True)
+class LeftAlone:
+    """A file in Python that was not run, and why."""
+
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the files of a folder declare, and which of them were left alone."""
+
+    parsed: sql.Parsed
+    left_alone: tuple[LeftAlone, ...] = ()
+
+
+def load_folder(folder: Path, data: str, stated: Sequence[str] | None = None) -> Loaded:
+    """Every declaration below a folder, in the order of the files' paths.
+
+    `data` is where the log is, `stated` the files and folders that declare, if the project says so.
+    """
     parsed: list[sql.Parsed] = []
-    for path in sorted(_files(folder, folder / data)):
+    left_alone: list[LeftAlone] = []
+    files = _files(folder, folder / data) if stated is None else _stated(folder, folder / data, stated)
+    for path in sorted(files):
+        name = path.relative_to(folder)
         if path.suffix == ".sql":
-            parsed.append(_read_sql(path, str(path.relative_to(folder))))
+            parsed.append(_read_sql(path, str(name)))
         elif path.suffix == ".py":
-            parsed.append(load_python(path))
+            why = _STATED if stated is not None else None if is_test(name) else why_loaded(path, path.read_bytes())
+            if why is None:
+                reason = "it is a test" if is_test(name) else "it declares nothing"
+                left_alone.append(LeftAlone(str(name), reason))
+            else:
+                parsed.append(load_python(path, why))
+    return Loaded(_together(parsed), tuple(left_alone))
+
+
+def _together(parsed: Sequence[sql.Parsed]) -> sql.Parsed:
     return sql.Parsed(
         tuple(found for part in parsed for found in part.declarations),
         tuple(found for part in parsed for found in part.findings),
@@ -26,14 +66,36 @@ def load_folder(folder: Path, data: str) -> sql.Parsed:
 
 
 def _files(folder: Path, data: Path) -> Iterator[Path]:
-    """The files below a folder; the data, and what is hidden by a leading dot or underscore, are passed by."""
+    """The files below a folder.
+
+    Passed by are the data, what is hidden by a leading dot or underscore, and what others have installed.
+    """
     for found in folder.iterdir():
-        if found.name.startswith((".", "_")) or found == data:
+        if found.name.startswith((".", "_")) or found == data or found.name in _FOREIGN:
             continue
-        if found.is_dir():
-            yield from _files(found, data)
-        else:
+        if not found.is_dir():
             yield found
+        elif not (found / "pyvenv.cfg").exists():
+            yield from _files(found, data)
+
+
+def _stated(folder: Path, data: Path, stated: Sequence[str]) -> set[Path]:
+    """The files that a project states: by their paths, the folders that they are in, or patterns."""
+    files: set[Path] = set()
+    for pattern in stated:
+        path = folder / pattern
+        named = {path} if path.is_file() else set() if path.is_dir() else set(folder.glob(pattern))
+        below = {found for top in ({path} if path.is_dir() else named) if top.is_dir() for found in _files(top, data)}
+        chosen = {found for found in named if found.is_file()} | below
+        if not any(found.suffix in (".sql", ".py") for found in chosen):
+            raise SettingsRefused(
+                f'setting "declarations" names "{pattern}", where nothing is declared',
+                detail="No file in SQL or Python is there.",
+                hint="Name files, folders or patterns below the project's folder, or leave the setting out.",
+                path=str(folder / "headwater.toml"),
+            )
+        files |= chosen
+    return files
 
 
 def _read_sql(path: Path, name: str) -> sql.Parsed:

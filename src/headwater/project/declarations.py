@@ -27,6 +27,7 @@ class _Read:
     declared: model.Project
     findings: tuple[Finding, ...]
     refused: frozenset[str]
+    left_alone: tuple[declare.LeftAlone, ...] = ()
 
     def checked(self) -> Plan:
         """The plan, with the findings of the files as well."""
@@ -57,6 +58,11 @@ class Declarations:
     def are_whole(self) -> bool:
         """Whether every file could be read."""
         return not self._taken.findings
+
+    @property
+    def left_alone(self) -> tuple[declare.LeftAlone, ...]:
+        """The files in Python that were not run, because they declare nothing."""
+        return self._taken.left_alone
 
     def check(self) -> Plan:
         """The plan with every finding: of the files, and of what they declare. It raises nothing."""
@@ -102,10 +108,11 @@ class Declarations:
         )
 
     def _read(self) -> _Read:
-        parsed = declare.load_folder(self._folder, self._settings.data)
+        loaded = declare.load_folder(self._folder, self._settings.data, self._settings.declarations)
+        parsed = loaded.parsed
         declared = model.Project(
             name=self._settings.name,
             declarations=model.assembled(parsed.declarations),
             stores=self._settings.declared_stores(),
         )
-        return _Read(declared, parsed.findings, parsed.refused)
+        return _Read(declared, parsed.findings, parsed.refused, loaded.left_alone)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.config import Settings, load_settings
+from headwater.declare import LeftAlone
 from headwater.errors import HeadwaterError
 from headwater.intake import Format
 from headwater.intake.place import open_codec
@@ -132,6 +133,11 @@ class Project:
     def declared(self) -> model.Project:
         """What is declared, in the order in which it was read; names may still clash until it is checked."""
         return self._declarations.declared
+
+    @property
+    def left_alone(self) -> tuple[LeftAlone, ...]:
+        """The files in Python below the project's folder that were not run, because they declare nothing."""
+        return self._declarations.left_alone
 
     def topic(self, name: str) -> model.Topic:
         """The declared stream or table of that name."""
