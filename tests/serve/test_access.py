@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from websockets.typing import Origin
 import headwater as hw
 from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused, TokenRefused
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 
@@ -59,6 +60,7 @@ def test_every_route_but_health_needs_a_token_that_is_known(exposed: Bank) -> No
                 assert found.json()["type"] == "urn:headwater:error:token-refused"
 
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WRITES = {"/streams/spend/events"}
 OPERATES = {
     "/promote", "/streams/spend/pause", "/streams/spend/redrive", "/streams/spend/resume", "/views/spend/pause",
@@ -156,3 +158,37 @@ def test_the_server_binds_to_loopback_unless_told(tmp_path: Path) -> None:
     (tmp_path / "headwater.toml").write_text('name = "x"\n[serve]\nport = 9000\n')
     with hw.open(tmp_path) as project:
         assert (project.settings.serve.host, project.settings.serve.port) == ("127.0.0.1", 9000)
+
+
+def test_a_token_expires_and_its_name_can_be_taken_again(tmp_path: Path) -> None:
+    clock = [NOON]
+    tokens = Tokens(tmp_path, now=lambda: clock[0])
+    secret = tokens.create("ci", "write", expires=timedelta(days=1))
+    clock[0] += timedelta(hours=23)
+    assert Tokens(tmp_path, now=lambda: clock[0]).access(secret).name == "ci", "as another process reads it"
+    clock[0] += timedelta(hours=1)
+    with pytest.raises(TokenRefused, match="expired"):
+        tokens.access(secret)
+    assert tokens.access(tokens.create("ci", "read")).role == "read"
+    with pytest.raises(TokenRefused, match="not known"):
+        tokens.access(secret)
+
+
+def test_a_rotated_token_is_good_for_the_overlap_beside_the_new_one(tmp_path: Path) -> None:
+    clock = [NOON]
+    tokens = Tokens(tmp_path, now=lambda: clock[0])
+    first = tokens.create("board", "read", views=["spend"], expires=timedelta(minutes=90))
+    second = tokens.rotate("board", timedelta(hours=1))
+    clock[0] += timedelta(minutes=59)
+    assert tokens.access(first) == tokens.access(second)
+    third = tokens.rotate("board", timedelta(hours=1))
+    clock[0] += timedelta(minutes=1)
+    with pytest.raises(TokenRefused, match="expired"):
+        tokens.access(first)
+    assert tokens.access(second) == tokens.access(third)
+    tokens.revoke("board")
+    for secret in (first, second, third):
+        with pytest.raises(TokenRefused):
+            tokens.access(secret)
+    with pytest.raises(ArgumentRefused):
+        tokens.rotate("board", timedelta(hours=1))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 
 import pytest
 
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer
 
@@ -88,3 +89,24 @@ def test_only_operators_administer_and_only_what_they_may(tmp_path: Path) -> Non
             assert bank.client.post(f"/views/untouched/{action}", headers=bearer(keeper)).status_code == 403
             assert bank.client.post(f"/views/spend/{action}", headers=bearer(keeper)).status_code == 202
         assert bank.client.post("/promote", headers=bearer(keeper)).status_code == 403, "it is about the whole"
+
+
+def test_who_did_what_is_told_to_operators_of_the_whole(tmp_path: Path) -> None:
+    for bank in serve(tmp_path / "exposed", host="0.0.0.0"):
+        tokens = Tokens(bank.project.folder)
+        keeper, reader = tokens.create("keeper", "operate"), tokens.create("reader", "read")
+        assert bank.client.post("/views/spend/pause?reason=migration", headers=bearer(keeper)).status_code == 202
+        assert bank.client.post("/views/spend/resume", headers=bearer(reader)).status_code == 403
+        bank.project.resume("spend")
+        assert bank.client.get("/audit", headers=bearer(reader)).status_code == 403
+        acts = bank.client.get("/audit", headers=bearer(keeper)).json()["acts"]
+        me = f"user {getpass.getuser()}"
+        assert [(act["actor"], act["act"], act["subject"]) for act in acts] == [
+            (me, "token create", "keeper"),
+            (me, "token create", "reader"),
+            ("token keeper", "pause view", "spend"),
+            (me, "resume view", "spend"),
+        ]
+        assert acts[2]["details"] == {"reason": "migration"}
+        text = (bank.project.folder / ".headwater" / "audit.jsonl").read_text()
+        assert keeper not in text and keeper.removeprefix("hw_") not in text

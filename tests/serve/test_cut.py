@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer
 

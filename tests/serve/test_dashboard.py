@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 import headwater as hw
 from headwater.config import ServeSettings
 from headwater.serve import open_server
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.serve.conftest import DECLARED
 from tools.screenshots import demo
 

@@ -19,8 +19,8 @@ import headwater as hw
 from headwater.config import ServeSettings
 from headwater.errors import RoleRefused, TokenRefused
 from headwater.serve import open_server
-from headwater.serve.access import Tokens
 from headwater.serve.door import COOKIE, LOGIN, SESSIONS, Door, routes
+from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 from tests.serve.conftest import DECLARED
 

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from headwater.serve.access import Tokens
 from headwater.serve.limit import Rates
+from headwater.serve.tokens import Tokens
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer
 

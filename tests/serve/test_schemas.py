@@ -24,7 +24,7 @@ import headwater as hw
 from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 
 GOLDEN = Path(__file__).parents[1] / "intake" / "kafka" / "golden"

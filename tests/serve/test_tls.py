@@ -20,7 +20,7 @@ import headwater as hw
 from headwater.config import ServeSettings, load_settings
 from headwater.errors import SettingsRefused
 from headwater.serve import open_server
-from headwater.serve.access import Tokens
+from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer

@@ -1,4 +1,4 @@
-"""Commands of whoever runs a project: pause, resume, promote, and what the alerts say."""
+"""Commands of whoever runs a project: pause, resume, promote, what the alerts say, and who did what."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def promote(
     """Let the run of the project take changed declarations over, without being started anew."""
     with hw.open(project) as opened:
         opened.plan()
-        outcome = opened.wishes.promoted(opened.wishes.ask_promotion(only_tell=only_tell), PROMOTION)
+        outcome = opened.ask_promotion(only_tell=only_tell, wait=PROMOTION)
     if json_:
         print_json({"taken_up": outcome is not None} | (outcome or {}))
     else:
@@ -79,3 +79,20 @@ def alerts(project: Folder = HERE, json_: Json = False) -> int:
         show_alerts(found.alerts)
         show_rules(found)
     return 1 if found.firing else 0
+
+
+@command
+def audit(
+    last: Annotated[int, typer.Option(min=1, help="How many acts to show.")] = 20,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Show who did what to the project: pauses, replays, promotions, trims, redrives, tokens."""
+    with hw.open(project) as opened:
+        for act in opened.audit(last):
+            if json_:
+                print_json(asdict(act))
+                continue
+            details = ", ".join(f"{name} {value}" for name, value in act.details.items())
+            said = f"{act.at[:19].replace('T', ' ')}  {act.actor}  {act.act} {act.subject or ''}".rstrip()
+            console.print(f"{said}  {details}".rstrip(), highlight=False, markup=False, soft_wrap=True)

@@ -28,6 +28,9 @@ DEMO_UNATTENDED = timedelta(seconds=30)
 tokens = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API.")
 app.add_typer(tokens, name="token")
 to_tokens = partial(command, to=tokens)
+Expires = Annotated[
+    str | None, typer.Option(metavar="TIME", help="How long it is good, such as 90d; without an end, if not given.")
+]
 
 
 @command
@@ -145,18 +148,45 @@ def create(
     role: Annotated[str, typer.Option(help="read, write or operate; each includes the ones before it.")] = "read",
     stream: Annotated[list[str] | None, typer.Option(help="A stream that it is for; all, if nothing is named.")] = None,
     view: Annotated[list[str] | None, typer.Option(help="A view that it is for.")] = None,
+    expires: Expires = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
     """Make a token and show it, once: only its hash is kept."""
     require_extra()
-    from headwater.serve.access import ROLES, Tokens
+    from headwater.serve.role import ROLES
+    from headwater.serve.tokens import Tokens
 
     found = next((known for known in ROLES if known == role), None)
     if found is None:
         raise ArgumentRefused(f'there is no role "{role}"', hint=f"The roles are {', '.join(ROLES)}.")
     with hw.open(project) as opened:
-        secret = Tokens(opened.folder).create(name, found, stream or (), view or ())
+        secret = Tokens(opened.folder).create(name, found, stream or (), view or (), _span(expires))
+    _show_secret(name, secret, json_)
+
+
+@to_tokens
+def rotate(
+    name: Annotated[str, typer.Argument(help="What the token is called.")],
+    overlap: Annotated[str, typer.Option(metavar="TIME", help="How long the former one is good yet.")] = "1 hour",
+    expires: Expires = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Make a token in the place of one with the same name, role and scope; the former is good for the overlap yet."""
+    require_extra()
+    from headwater.serve.tokens import Tokens
+
+    with hw.open(project) as opened:
+        secret = Tokens(opened.folder).rotate(name, parse_span(overlap), _span(expires))
+    _show_secret(name, secret, json_)
+
+
+def _span(text: str | None) -> timedelta | None:
+    return None if text is None else parse_span(text)
+
+
+def _show_secret(name: str, secret: str, json_: bool) -> None:
     if json_:
         print_json({"name": name, "token": secret})
     else:
@@ -165,18 +195,21 @@ def create(
 
 @to_tokens
 def list_(project: Folder = HERE, json_: Json = False) -> None:
-    """Show the tokens: names, roles, scopes, when they were made. Nobody can show the tokens themselves."""
+    """Show the tokens: names, roles, scopes, when they were made, how long they are good; never the secrets."""
     require_extra()
-    from headwater.serve.access import Tokens
+    from headwater.serve.tokens import Tokens
 
     with hw.open(project) as opened:
         found = Tokens(opened.folder).all()
     for token in found:
         if json_:
-            print_json(asdict(token.access) | {"made_at": token.made_at})
+            print_json(asdict(token.access) | {"made_at": token.made_at, "expires_at": token.expires_at})
         else:
             scope = ", ".join([*token.access.streams, *token.access.views]) or "everything"
-            console.print(f"{token.access.name}: {token.access.role} of {scope}, made at {token.made_at}")
+            until = f", good until {token.expires_at:%Y-%m-%d %H:%M:%S}" if token.expires_at else ""
+            console.print(
+                f"{token.access.name}: {token.access.role} of {scope}, made at {token.made_at:%Y-%m-%d %H:%M:%S}{until}"
+            )
 
 
 @to_tokens
@@ -185,7 +218,7 @@ def revoke(
 ) -> None:
     """Forget a token: from now on it is refused."""
     require_extra()
-    from headwater.serve.access import Tokens
+    from headwater.serve.tokens import Tokens
 
     with hw.open(project) as opened:
         Tokens(opened.folder).revoke(name)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 from headwater import model
 from headwater.errors import ArgumentRefused
+from headwater.operate.audit import Audit
 from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.plan import PlannedView
 from headwater.project.declarations import Declarations
@@ -12,21 +16,34 @@ from headwater.project.declarations import Declarations
 class Administration:
     """Writes down what is wanted, of what a project declares."""
 
-    def __init__(self, declarations: Declarations, wishes: Wishes) -> None:
+    def __init__(self, declarations: Declarations, wishes: Wishes, audit: Audit) -> None:
         self._declarations = declarations
         self._wishes = wishes
+        self._audit = audit
 
     def pause(self, name: str, reason: str | None) -> Paused:
         """Let a view, or the intake of a topic, rest."""
-        return self._wishes.pause(*self._administered(name), reason)
+        kind, subject = self._administered(name)
+        self._audit.note(f"pause {kind}", subject, reason=reason)
+        return self._wishes.pause(kind, subject, reason)
 
     def resume(self, name: str) -> None:
         """Let it go on."""
-        self._wishes.resume(*self._administered(name))
+        kind, subject = self._administered(name)
+        self._audit.note(f"resume {kind}", subject)
+        self._wishes.resume(kind, subject)
 
     def ask_replay(self, view: str) -> None:
         """Let a view be built anew by who runs it."""
-        self._wishes.ask_replay(self._materialized(view).name)
+        name = self._materialized(view).name
+        self._audit.note("replay view", name)
+        self._wishes.ask_replay(name)
+
+    def ask_promotion(self, only_tell: bool, wait: timedelta) -> dict[str, Any] | None:
+        """Let the run of the project take changed declarations over; what became of it."""
+        if not only_tell:
+            self._audit.note("ask for promotion")
+        return self._wishes.promoted(self._wishes.ask_promotion(only_tell=only_tell), wait)
 
     def _administered(self, name: str) -> tuple[Subject, str]:
         """What can be paused under a name: a view, or the intake of a topic."""

@@ -40,6 +40,7 @@ from headwater.operate import (
     Views,
     Why,
 )
+from headwater.operate.audit import Act, Audit
 from headwater.operate.cut import ViewAt
 from headwater.operate.outlet import Sent
 from headwater.operate.promotion import Promotion
@@ -81,6 +82,7 @@ class Project:
         self.folder = folder
         self.settings = settings
         self.wishes = Wishes(folder / ".headwater")
+        self._audit = Audit(folder / ".headwater")
         self._open_store = open_store
         self._patience = Patience(
             settings.catch_up.attempts,
@@ -91,7 +93,7 @@ class Project:
         )
         self._views: Views | None = None
         self._declarations = Declarations(folder, settings)
-        self._administration = Administration(self._declarations, self.wishes)
+        self._administration = Administration(self._declarations, self.wishes, self._audit)
         self._logs = Logs(self._declarations, folder, settings, now)
         self._appender = Appender(self._logs, now)
         self._letters = Letters(self._declarations, self._logs)
@@ -159,6 +161,8 @@ class Project:
         declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
         `only_tell`, nothing is changed either way. Settings stay as they were opened.
         """
+        if not only_tell:
+            self._audit.note("promote", self.name)
         return self._declarations.promote(self._take_over, only_tell=only_tell)
 
     def _take_over(self, plan: Plan, promotion: Promotion) -> None:
@@ -300,6 +304,7 @@ class Project:
         letter, and the watermark as it stands: what is late by now is late.
         """
         codec = open_codec(self.topic(topic), self.settings.kafka, self.schemas)
+        self._audit.note("redrive", self.topic(topic).name, since=since, error=error)
         return self._letters.redrive(topic, since, error, self._appender.decoder(topic), codec)
 
     def reader(
@@ -312,6 +317,7 @@ class Project:
     def trim(self, topic: str, before: Since) -> int:
         """Let go of rows from before a commit, an instant of arrival or a time ago; returns how many rows went."""
         log = self._logs.of(topic)
+        self._audit.note("trim", self.topic(topic).name, before=before)
         return trim(log, self._logs.first(log, before))
 
     # Views
@@ -341,6 +347,7 @@ class Project:
         the old one, the log has the same rows. One that another run works on is `left_to` that run, which builds it
         anew and goes on; one that is paused is built anew once it is resumed.
         """
+        self._audit.note("replay", ", ".join(views) or None)
         return self._opened_views().replay(views or None, options, progress)
 
     def pause(self, name: str, *, reason: str | None = None) -> Paused:
@@ -358,6 +365,14 @@ class Project:
     def ask_replay(self, view: str) -> None:
         """Let the run that works on a view, now or next, build it anew from the log; it is not waited for."""
         self._administration.ask_replay(view)
+
+    def ask_promotion(self, *, only_tell: bool, wait: timedelta) -> dict[str, Any] | None:
+        """Let the run of the project take changed declarations over; what became of it, None if none did in time."""
+        return self._administration.ask_promotion(only_tell, wait)
+
+    def audit(self, last: int | None = None) -> list[Act]:
+        """What was done to the project, by whom and when, oldest first; the `last` so many acts."""
+        return self._audit.read(last)
 
     def run(
         self,

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
+from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 ACCEPTED = 202
@@ -81,6 +82,15 @@ def routes(service: Service) -> APIRouter:
         """
         access.check_whole()
         return answer(project.promote(only_tell=dry_run).as_dict())
+
+    @router.get("/audit")
+    def audit(
+        last: Annotated[int, Query(ge=1, le=10_000)] = 100,
+        access: Access = Depends(asks("operate")),  # noqa: B008
+    ) -> Response:
+        """Who did what to the project, oldest first."""
+        access.check_whole()
+        return answer({"acts": [asdict(act) for act in project.audit(last)]})
 
     return router
 

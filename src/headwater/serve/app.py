@@ -8,13 +8,15 @@ from fastapi import Depends, FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
-from headwater.serve.access import Access, Tokens, asks
+from headwater.serve.access import asks
 from headwater.serve.door import Door
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
 from headwater.serve.limit import RateLimit, Rates
 from headwater.serve.problem import handle_problems
+from headwater.serve.role import Access
 from headwater.serve.service import Service
+from headwater.serve.tokens import Tokens
 
 PER_SECOND = 500
 """How often a client may ask where tokens are needed, unless the settings say otherwise."""

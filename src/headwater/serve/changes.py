@@ -20,11 +20,12 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
 from headwater.errors import HeadwaterError
-from headwater.serve.access import Access, access_of, asks
+from headwater.serve.access import access_of, asks
 from headwater.serve.encode import to_json
 from headwater.serve.feed import Feed, Feeds, Queue, batches_after, snapshot_of
 from headwater.serve.message import Delivery, Message, Since
 from headwater.serve.problem import problem_of
+from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 STUCK = timedelta(seconds=30)

@@ -13,8 +13,9 @@ from headwater.errors import ArgumentRefused
 from headwater.intake import convert
 from headwater.model import Column, spell_type
 from headwater.operate.cut import ViewAt
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
+from headwater.serve.role import Access
 from headwater.serve.selection import DEFAULT_LIMIT
 from headwater.serve.service import Service
 from headwater.serve.views import patience, served

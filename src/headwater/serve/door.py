@@ -24,7 +24,8 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError, RoleRefused, TokenRefused
-from headwater.serve.access import Access, Tokens, hash_of
+from headwater.serve.role import Access
+from headwater.serve.tokens import Tokens, hash_of
 
 COOKIE = "headwater_session"
 LOGIN = "/dashboard/login"

@@ -14,8 +14,9 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headwater.errors import Overloaded, TokenRefused
-from headwater.serve.access import Tokens, secret_of
+from headwater.serve.access import secret_of
 from headwater.serve.problem import respond
+from headwater.serve.tokens import Tokens
 
 BURST = 2
 """How many seconds' worth of requests may come at once."""

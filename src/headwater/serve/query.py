@@ -8,8 +8,9 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from headwater.operate.views import DEFAULT_STORE
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
+from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 

@@ -19,9 +19,10 @@ from headwater.intake.schema.canonical import readable, serialized
 from headwater.intake.schema.compatibility import Level
 from headwater.intake.schema.known import Draft, Mode, Reference, Registered
 from headwater.intake.schema.registry import LANGUAGES, LATEST, SchemaRegistry
-from headwater.serve.access import Role, access_of
+from headwater.serve.access import access_of
 from headwater.serve.encode import to_json
 from headwater.serve.problem import status_of
+from headwater.serve.role import Role
 from headwater.serve.service import Service
 
 PREFIX = "/registry"

@@ -10,9 +10,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from headwater.errors import HeadwaterError
 from headwater.operate.views import DEFAULT_STORE
 from headwater.project import Project
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
 from headwater.serve.metrics import Metrics
+from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 

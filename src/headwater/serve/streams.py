@@ -14,8 +14,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused, FormatRefused, TooLarge, UnreadableEvent
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
+from headwater.serve.role import Access
 from headwater.serve.service import Service
 from headwater.serve.token import Place, spell
 

@@ -14,10 +14,11 @@ from headwater.model import parse_duration
 from headwater.operate.views import DEFAULT_STORE
 from headwater.operate.why import MOST, read_row
 from headwater.project import Project
-from headwater.serve.access import Access, asks
+from headwater.serve.access import asks
 from headwater.serve.encode import answer
 from headwater.serve.feed import no_rows
 from headwater.serve.reach import Way
+from headwater.serve.role import Access
 from headwater.serve.selection import Selection, read_selection
 from headwater.serve.service import Service
 from headwater.serve.token import read

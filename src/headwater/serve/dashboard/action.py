@@ -8,7 +8,9 @@ from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
+from headwater.operate.audit import acting_as
 from headwater.operate.status import ViewStatus
+from headwater.serve.access import laid_to
 from headwater.serve.dashboard.visit import Visit
 
 NEEDED = "This needs a token with the role operate."
@@ -22,7 +24,8 @@ def action(visit: Visit, name: str, icon: str, do: Callable[[], str]) -> ui.butt
             ui.notify(NEEDED, type="negative")
             return
         try:
-            ui.notify(await run_in_threadpool(do))
+            with acting_as(laid_to(visit.access())):
+                ui.notify(await run_in_threadpool(do))
         except HeadwaterError as error:
             ui.notify(error.summary, type="negative")
 

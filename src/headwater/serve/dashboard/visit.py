@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from starlette.requests import HTTPConnection
 
 from headwater.errors import TokenRefused
-from headwater.serve.access import Access, Role
 from headwater.serve.dashboard.history import History
 from headwater.serve.door import Door
+from headwater.serve.role import Access, Role
 from headwater.serve.service import Service
 
 
