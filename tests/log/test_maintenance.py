@@ -116,7 +116,7 @@ def test_files_that_compaction_replaced_may_be_deleted_under_a_reader(again: Aga
     assert ids(log) == [str(number) for number in range(12)]
 
 
-def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path) -> None:
+def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path, wall: Wall) -> None:
     for number in range(12):
         again().append(orders((str(number), number * 10)))
     compact(again())
@@ -126,6 +126,7 @@ def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path)
     for path in folder.rglob("*"):
         if path.is_file():
             os.utime(path, (long_ago, long_ago))
+    wall.move(days=40)
     clean(again())
     assert not stray.exists()
     assert again().entries.first() > 5, "old entries live on in the checkpoint"
@@ -134,14 +135,12 @@ def test_cleaning_keeps_the_clock_and_what_is_needed(again: Again, folder: Path)
     assert again().append(orders(("next", 1))).behind == 1
 
 
-def test_a_writer_that_slept_while_entries_were_let_go_finds_the_head_again(again: Again, folder: Path) -> None:
+def test_a_writer_that_slept_while_entries_were_let_go_finds_the_head_again(again: Again, wall: Wall) -> None:
     sleeper = again()
     sleeper.append(orders(("0", 0)), sequence=("till", 1))
     for number in range(1, 12):
         again().append(orders((str(number), number)), sequence=("till", number + 1))
-    long_ago = time.time() - 40 * 24 * 3600
-    for path in (folder / "_delta_log").iterdir():
-        os.utime(path, (long_ago, long_ago))
+    wall.move(days=40)
     clean(again())
     assert again().entries.first() > 2, "the number after the sleeper's is free again"
     sleeper._journal._known_at -= 7200

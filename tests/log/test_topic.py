@@ -391,7 +391,7 @@ def test_a_damaged_or_missing_data_file_is_named(log: TopicLog, again: Again, st
         read(again())
     assert damaged.value.fields["path"].endswith(path)
     storage.delete(path)
-    with pytest.raises(LogDamaged, match="It is missing"):
+    with pytest.raises(LogDamaged, match="it is missing"):
         read(again())
 
 

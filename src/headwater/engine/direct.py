@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.engine.source import START, LogStream, Offset, Portion, arrow_schema, as_pattern, schema_ddl, tick_row
 from headwater.log.datafile import DataFile
-from headwater.log.read import read_rows
+from headwater.log.read import read_rows, require_whole
 
 _CONNECTOR = "org.apache.spark.sql.connector"
 
@@ -243,6 +243,7 @@ class Scratch:
     def paths(self, portion: Portion) -> list[str]:
         """The files that together hold exactly the batch's rows and its tick row."""
         log = self._stream.log
+        require_whole(log, [file for file in portion.files if portion.is_whole(file) and file.past is None])
         paths = [
             f"{log.storage.url}/{file.path}"
             if portion.is_whole(file) and file.past is None

@@ -17,6 +17,7 @@ from headwater.engine.source import Limits, LogStream, as_pattern, check_options
 from headwater.engine.workers import read_batch_with_workers, read_with_workers
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
+from headwater.log.read import require_whole
 
 
 def read_stream(
@@ -51,6 +52,7 @@ def read_commits(
         return parts[0].unionByName(parts[1])
     if past or not _is_in_a_folder(log):
         return read_batch_with_workers(spark, log, columns, files, first, last)
+    require_whole(log, files)
     rows = spark.read.schema(schema).parquet(*(as_pattern(f"{log.storage.url}/{file.path}") for file in files))
     whole = all(first <= file.commits[0] and file.commits[1] <= last for file in files)
     return rows if whole else rows.where(F.col("_commit").between(first, last))

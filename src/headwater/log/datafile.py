@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from headwater.log.seal import named
 from headwater.log.shape import Past
 from headwater.log.storage import Storage
 from headwater.model import INSTANT, Table, Topic
@@ -110,7 +111,7 @@ def named_today(measured: Mapping[str, Any], topic: Topic) -> dict[str, Any]:
 def write_file(storage: Storage, rows: pa.Table, measured: Sequence[str]) -> DataFile:
     """Write rows, in log order, as one file, durably; it is not yet part of the log."""
     data = as_parquet(rows)
-    path = f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
+    path = named(f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}", data)
     storage.write(path, data)
     ranges = {name: pc.min_max(rows[name]).as_py() for name in measured}
     least = {name: found["min"] for name, found in ranges.items()}

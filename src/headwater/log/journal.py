@@ -17,10 +17,11 @@ from typing import Any
 from headwater.errors import LogDamaged, TopicBusy, TopicChanged
 from headwater.log import evolution, schema
 from headwater.log.clock import Clock, Rules
-from headwater.log.entry import FOLDER, Action, Entry, EntryLog, Kind
+from headwater.log.entry import BESIDE, FOLDER, Action, Entry, EntryLog, Kind
 from headwater.log.producer import Producers
 from headwater.log.snapshot import Snapshot, advance, load
 from headwater.log.storage import Storage
+from headwater.log.witness import PATH, Witness, Witnessed
 from headwater.model import Topic
 
 Now = Callable[[], datetime]
@@ -28,6 +29,8 @@ TRIES = 1000
 """How many numbers an append may lose to other writers before it gives up; each loss is another writer's success."""
 TRUSTED = timedelta(hours=1)
 """How long the known head is gone on from; far shorter than entries are kept (`maintenance.KEEP_ENTRIES`)."""
+LISTED = timedelta(minutes=1)
+"""How often the log is asked for entries behind a missing one; the missing one alone would look like its end."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,7 +51,8 @@ class Journal:
 
     def __init__(self, topic: Topic, storage: Storage, now: Now) -> None:
         self.topic = topic
-        self.entries = EntryLog(storage)
+        self.entries = EntryLog(storage, topic.name, required=("kind", "clock"))
+        self.witness = Witness(storage)
         self.producers = Producers(self.entries)
         self.now = now
         self.head = -1
@@ -57,6 +61,7 @@ class Journal:
         self._shape: int | None = None
         self._written_as: int | None = None
         self._known_at = time.time()
+        self._listed_at = self._known_at
 
     def refresh(self) -> None:
         """Take in what other writers have committed since."""
@@ -65,6 +70,9 @@ class Journal:
             self._find_head()
         for entry in self.entries.after(self.head):
             self._learn(entry)
+        if self._known_at - self._listed_at > LISTED.total_seconds():
+            self._listed_at = self._known_at
+            self.entries.refuse_hole_behind(self.head, listed=True)
 
     def _forget_if_old(self) -> None:
         """Find the head anew after a long silence: entries behind the one known may have been let go of since.
@@ -83,6 +91,8 @@ class Journal:
         """The data files as of now."""
         self._forget_if_old()
         begin = self._snapshot.number < 0
+        if self.head < 0:
+            self.refresh()
         self._snapshot = load(self.entries, self.topic) if begin else advance(self._snapshot, self.entries, self.topic)
         return self._snapshot
 
@@ -133,6 +143,8 @@ class Journal:
         with self.entries.storage.queue() as waited:
             if waited or time.time() - self._known_at > TRUSTED.total_seconds():
                 self.refresh()
+            if waited:
+                self.entries.refuse_hole_behind(self.head)
             return self._commit(propose)
 
     def _commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
@@ -165,6 +177,7 @@ class Journal:
 
     def _learn_own(self, number: int, proposal: Proposal) -> None:
         self.head, self.clock = number, proposal.clock
+        self.witness.note(number, self.entries.seal_at(number) or "")
         self.producers.learn(number, proposal.note)
 
     def _learn(self, entry: Entry) -> None:
@@ -177,15 +190,19 @@ class Journal:
 
     def _find_head(self) -> None:
         """Start at the newest entry; the clock is in the newest one that is not maintenance."""
+        seen = self.witness.read()  # before the entries: what is noted meanwhile is not missing
         newest = self.entries.head()
         if newest is None:
             foreign = self._foreign_names()
             newest = self.entries.head() if foreign else None  # another writer may have begun the log meanwhile
             if newest is None and foreign:
                 raise self._damaged(f"It holds {foreign[0]}, and no entries.")
+        self._refuse_lost_head(-1 if newest is None else newest, seen)
         for number in range(-1 if newest is None else newest, -1, -1):
             entry = self.entries.read(number)
-            if entry is not None and entry.note is not None:
+            if entry is None:
+                raise self.entries.damage.missing(number, number, f"Entry {newest} is there.")
+            if entry.note is not None:
                 self._learn(entry)
                 break
         else:
@@ -193,10 +210,20 @@ class Journal:
                 raise self._damaged("It has no entry that Headwater wrote.")
         self.head = -1 if newest is None else newest
 
+    def _refuse_lost_head(self, head: int, seen: Witnessed | None) -> None:
+        """Refuse a log whose end is gone, or another than it was, as far as its witness knows."""
+        if seen is not None and seen.number > head:
+            seen_at = f"Entry {seen.number} was there, as {self.entries.storage.url}/{PATH} says."
+            raise self.entries.damage.missing(head + 1, seen.number, seen_at)
+        if seen is not None and (found := self.entries.seal_at(seen.number)) not in (None, seen.seal):
+            detail = f"It was sealed as {seen.seal}, and is now as {found}."
+            raise self.entries.damage.entry(seen.number, "was replaced", detail)
+        self.entries.seal_at(head - 1)  # the newest is checked against the one before
+
     def _foreign_names(self) -> list[str]:
         """What lies where a log would be; the folder of entries may be there, and empty, after a crash."""
         names = self.entries.storage.list("")
-        return [name for name in names if not name.startswith((".", FOLDER))]
+        return [name for name in names if not name.startswith((".", FOLDER, BESIDE))]
 
     def _damaged(self, detail: str) -> LogDamaged:
         place = self.entries.storage.url

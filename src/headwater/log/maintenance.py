@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from headwater.log.clock import Clock
 from headwater.log.datafile import DataFile, measured_columns, write_file
+from headwater.log.entry import path_of
 from headwater.log.journal import Proposal, milliseconds
 from headwater.log.read import in_order, read_as_written
 from headwater.log.topic import TopicLog
@@ -127,7 +128,9 @@ def _as_written(log: TopicLog, files: list[DataFile]) -> pa.Table:
 
 def checkpoint(log: TopicLog) -> None:
     """Write the state of the log as one file, so that opening it reads few entries."""
-    log.entries.table().create_checkpoint()
+    table = log.entries.table()
+    table.create_checkpoint()
+    log.entries.note_checkpoint(table.version())
 
 
 def clean(log: TopicLog) -> int:
@@ -135,12 +138,28 @@ def clean(log: TopicLog) -> int:
     log.commit(lambda _, clock: Proposal("maintenance", clock, {"rows": 0}, (), "CARRY CLOCK"))
     checkpoint(log)
     table = log.entries.table()
-    table.cleanup_metadata()
+    forget_entries(log)
     hours = int(KEEP_REPLACED.total_seconds() // 3600)
     unused = table.vacuum(retention_hours=hours, full=True)  # only names them: also what a crash left behind
     for path in unused:
         log.storage.delete(path)
     return len(unused)
+
+
+def forget_entries(log: TopicLog) -> int:
+    """Delete entries that are old and in the newest checkpoint, the oldest first: those that stay are dense.
+
+    `deltalake` deletes them in any order, and a crash in between would look like damage. Returns how many went.
+    """
+    entries, state = log.entries, log.entries.checkpoint()
+    first, limit = entries.first(), milliseconds(log.now() - KEEP_ENTRIES)
+    for number in range(first, state or 0):
+        entry = entries.read(number)
+        if entry is None or entry.info.get("timestamp", 0) >= limit:
+            return number - first
+        log.storage.delete(path_of(number))
+        entries.forget_checkpoint(number)
+    return max(0, (state or 0) - first)
 
 
 def trim(log: TopicLog, before: int) -> int:

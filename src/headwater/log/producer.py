@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from headwater.errors import Fenced, SequenceRefused
 from headwater.log.entry import Action, EntryLog
@@ -68,6 +69,8 @@ class Producers:
     def __init__(self, entries: EntryLog) -> None:
         self._entries = entries
         self._last: dict[str, _Last | None] = {}
+        self._base: DeltaTable | None = None
+        self._based = False
 
     def learn(self, commit: int, note: Mapping[str, Any]) -> None:
         """Take in a commit that another writer, or we ourselves, have made."""
@@ -111,11 +114,11 @@ class Producers:
 
     def _load(self, producer: str) -> _Last | None:
         """What the log knows of a producer that this process meets for the first time."""
-        if not self._entries.storage.sees_deltalake:
-            for entry in self._entries.after(-1):
-                self.learn(entry.number, entry.note or {})
-            return self._last.get(producer)
-        table = self._entries.table()
+        if not self._based:
+            self._read_base()
+        table, last = self._base, self._last.get(producer)
+        if last is not None or table is None:
+            return last
         number = table.transaction_version(producer)
         commit = table.transaction_version(producer + _COMMIT_SUFFIX)
         if number is None or commit is None:
@@ -123,6 +126,13 @@ class Producers:
         origin = self._entries.read(commit)
         note = (origin.note if origin else None) or {}
         return _Last(number, commit, note.get("producers", {}).get(producer, [None, None])[1])
+
+    def _read_base(self) -> None:
+        """Take in the newest checkpoint and every entry behind it, once; whatever comes later is learned."""
+        self._base = self._entries.base()
+        for entry in self._entries.after(self._base.version() if self._base else -1):
+            self.learn(entry.number, entry.note or {})
+        self._based = True
 
 
 def as_actions(sequences: list[Sequence], commit: int, at: int) -> list[Action]:

@@ -22,6 +22,7 @@ from headwater.errors import LogDamaged, UpcastFailed
 from headwater.log.clock import MILLISECOND
 from headwater.log.datafile import OPERATION, OWN_COLUMNS, DataFile, columns_of
 from headwater.log.entry import Entry, Kind
+from headwater.log.integrity import FileAltered, check_files, open_checked
 from headwater.log.journal import instant
 from headwater.log.shape import Past, fit
 from headwater.log.topic import TopicLog
@@ -125,8 +126,11 @@ def follow(
 def commits(log: TopicLog, first: int = 0, last: int = _END) -> Iterator[Commit]:
     """What each commit did, as far back as the log's entries are kept one by one."""
     watermark = instant(0)
-    number = max(first, log.entries.first())
-    while number <= last and (entry := log.entries.read(number)) is not None:
+    number, last = max(first, log.entries.first()), min(last, log.head)
+    while number <= last:
+        entry = log.entries.read(number)
+        if entry is None:
+            raise log.entries.damage.missing(number, number, f"Entry {last} is there.")
         if entry.note:
             watermark = instant(entry.note["clock"]["watermark"])
         yield _commit(log, entry, watermark)
@@ -201,14 +205,14 @@ def read_file(log: TopicLog, file: DataFile, columns: list[str]) -> pa.Table:
 def read_as_written(log: TopicLog, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
     """The columns of a file as they were written, those that it has of the ones asked for."""
     try:
-        with log.storage.open(file.path, file.size) as opened, pq.ParquetFile(opened) as parquet:
+        with open_checked(log.storage, file) as opened, pq.ParquetFile(opened) as parquet:
             names = parquet.schema_arrow.names
             return parquet.read(names if columns is None else [name for name in columns if name in names])
     except FileNotFoundError:
         if file.path in log.reload().files:
-            raise _damaged(log, file, "It is missing") from None
+            raise _damaged(log, file, "it is missing") from None
         raise
-    except (pa.ArrowInvalid, OSError) as cause:
+    except (FileAltered, pa.ArrowException, OSError) as cause:
         raise _damaged(log, file, str(cause)) from cause
 
 
@@ -303,19 +307,30 @@ def passed_at(log: TopicLog, commit: int) -> datetime:
 
 
 def _clock_at(log: TopicLog, commit: int) -> Mapping[str, Any]:
-    for number in range(commit, log.entries.first() - 1, -1):
+    for number in range(commit, -1, -1):
         entry = log.entries.read(number)
-        if entry is not None and entry.note is not None:
+        if entry is None and number >= log.entries.first():
+            raise log.entries.damage.missing(number, number, f"The clock of commit {commit} is in it.")
+        if entry is None:
+            break
+        if entry.note is not None:
             clock: Mapping[str, Any] = entry.note["clock"]
             return clock
     return {}
 
 
 def _damaged(log: TopicLog, file: DataFile, reason: str) -> LogDamaged:
-    place = f"{log.storage.url}/{file.path}"
-    return LogDamaged(
-        f'a file of topic "{log.topic.name}" is damaged',
-        detail=f"{place} holds {file.rows} rows of the commits {file.commits[0]} to {file.commits[1]}: {reason}.",
-        hint="Restore the file from a copy. Nothing was guessed in its place.",
-        path=place,
-    )
+    return log.entries.damage.file(file.path, file.commits, file.rows, reason)
+
+
+def require_whole(log: TopicLog, files: Sequence[DataFile]) -> None:
+    """Refuse files that are not as they were written, before somebody reads them who can't tell.
+
+    One that is gone because maintenance has replaced it is left to its reader.
+    """
+    wrong = check_files(log.storage, files)
+    if wrong:
+        known = log.reload().files
+        for file in files:
+            if file.path in wrong and file.path in known:
+                raise _damaged(log, file, wrong[file.path])

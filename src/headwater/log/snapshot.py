@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from headwater.errors import LogDamaged
 from headwater.log.datafile import DataFile, named_today
 from headwater.log.entry import Entry, EntryLog
 from headwater.log.evolution import as_read
@@ -46,11 +46,13 @@ class Snapshot:
 
 
 def load(entries: EntryLog, topic: Topic) -> Snapshot:
-    """The newest snapshot."""
-    snapshot = Snapshot()
-    if entries.last_checkpoint() is not None and entries.storage.sees_deltalake:
-        snapshot = _read_today(_from_checkpoint(entries, topic), topic)
-    return advance(snapshot, entries, topic)
+    """The newest snapshot; each entry behind the newest checkpoint must be there."""
+    head, base = entries.head(), entries.base()
+    begin = Snapshot() if base is None else _read_today(_from_checkpoint(base, entries, topic), topic)
+    snapshot = advance(begin, entries, topic)
+    if head is not None and snapshot.number < head:
+        raise entries.damage.missing(snapshot.number + 1, head, f"Entry {head} was there.")
+    return snapshot
 
 
 def advance(snapshot: Snapshot, entries: EntryLog, topic: Topic) -> Snapshot:
@@ -59,7 +61,11 @@ def advance(snapshot: Snapshot, entries: EntryLog, topic: Topic) -> Snapshot:
     for entry in entries.after(snapshot.number):
         for action in entry.of("metaData"):
             recorded = Recorded.from_action(action)
-        added |= _apply(files, entry, topic)
+        try:
+            added |= _apply(files, entry, topic)
+        except (KeyError, ValueError, TypeError, StopIteration) as cause:
+            detail = f"It doesn't say what a data file holds: {cause!r}."
+            raise entries.damage.entry(entry.number, "is damaged", detail) from cause
         number = entry.number
     if number == snapshot.number:
         return snapshot
@@ -91,19 +97,13 @@ def _marked(file: DataFile, read: Recorded | None, topic: Topic) -> DataFile:
     return file if past == file.past else replace(file, past=past)
 
 
-def _from_checkpoint(entries: EntryLog, topic: Topic) -> Snapshot:
+def _from_checkpoint(table: DeltaTable, entries: EntryLog, topic: Topic) -> Snapshot:
     try:
-        table = entries.table()
         actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-    except (DeltaError, OSError) as cause:
-        raise LogDamaged(
-            f'the log at "{entries.storage.url}" can\'t be read from its checkpoint',
-            detail=f"{cause}.",
-            hint="Delete _delta_log/_last_checkpoint if its checkpoint file is gone; the entries are still there.",
-            path=entries.storage.url,
-        ) from cause
-    recorded = Recorded.from_table(table)
-    files = {action["path"]: _from_row(action, topic) for action in actions}
+        recorded = Recorded.from_table(table)
+        files = {action["path"]: _from_row(action, topic) for action in actions}
+    except (DeltaError, OSError, KeyError, ValueError, TypeError, StopIteration) as cause:
+        raise entries.damage.checkpoint(table.version(), f"{cause}.") from cause
     return Snapshot(table.version(), files, recorded)
 
 

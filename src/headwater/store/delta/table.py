@@ -90,7 +90,7 @@ class Table:
 
     def _loaded(self) -> State:
         """The state as of the newest checkpoint, or before the first entry."""
-        number = self.entries.last_checkpoint()
+        number = self.entries.checkpoint()
         data = None if number is None else self.storage.read(f"{FOLDER}/{number:020d}.checkpoint.parquet")
         entry = None if number is None else self.entries.read(number)
         if number is None or data is None or entry is None:
@@ -119,6 +119,7 @@ class Table:
         """Write the state as one file, so that opening the table reads few entries."""
         table = self.entries.table()
         table.create_checkpoint()
+        self.entries.note_checkpoint(table.version())
         self._checkpointed = int(table.version())
 
 

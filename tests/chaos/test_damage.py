@@ -1,0 +1,139 @@
+"""Random damage to a log at rest: flipped bits, cut, emptied, deleted, swapped and foreign files, one at a time.
+
+Whoever opens it after that gets the right rows, or a refusal that names what was damaged. CHAOS_DAMAGES says how often.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headwater.errors import LogDamaged
+from headwater.log import TopicLog, open_storage
+from headwater.log.maintenance import checkpoint, compact
+from headwater.log.read import commits, read
+from tests.log.conftest import ORDERS, Wall, orders
+
+DAMAGES = int(os.environ.get("CHAOS_DAMAGES", "60"))
+SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
+
+
+def opened(folder: Path) -> TopicLog:
+    return TopicLog(ORDERS, open_storage(str(folder)), now=Wall())
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log that has lived: commits, ticks, a compaction, a checkpoint, and commits behind them."""
+    folder = tmp_path_factory.mktemp("healthy") / "orders"
+    log = opened(folder)
+    for number in range(12):
+        log.append(orders(*((f"o-{number}-{row}", number * 10 + row) for row in range(5))), sequence=("till", number))
+    compact(log)
+    for number in range(12, 18):
+        log.append(orders((f"o-{number}", number * 10)), sequence=("till", number))
+    checkpoint(log)
+    for number in range(18, 24):
+        log.append(orders((f"o-{number}", number * 10)), sequence=("till", number))
+    log.tick()
+    return folder
+
+
+def flip(rng: random.Random, path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
+
+
+def cut(rng: random.Random, path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: rng.randrange(len(data))])
+
+
+def zero(rng: random.Random, path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    at = rng.randrange(len(data))
+    data[at : at + 512] = bytes(len(data[at : at + 512]))
+    path.write_bytes(data)
+
+
+def empty(_: random.Random, path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def delete(_: random.Random, path: Path) -> None:
+    path.unlink()
+
+
+def swap(rng: random.Random, path: Path) -> None:
+    other = rng.choice(sorted(found for found in path.parent.iterdir() if found.is_file() and found != path))
+    one, two = path.read_bytes(), other.read_bytes()
+    path.write_bytes(two)
+    other.write_bytes(one)
+
+
+def repeat(rng: random.Random, path: Path) -> None:
+    """Another file's bytes in this one's place."""
+    other = rng.choice(sorted(found for found in path.parent.iterdir() if found.is_file() and found != path))
+    path.write_bytes(other.read_bytes())
+
+
+KINDS: list[Callable[[random.Random, Path], None]] = [flip, flip, flip, cut, zero, empty, delete, swap, repeat]
+
+
+def damage(rng: random.Random, folder: Path) -> tuple[str, set[str]]:
+    """Damage one file of a log; what was done, and the files that differ now."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
+    before = {path: path.read_bytes() for path in files}
+    kind, path = rng.choice(KINDS), rng.choice(files)
+    kind(rng, path)
+    changed = {found for found, data in before.items() if not found.exists() or found.read_bytes() != data}
+    return f"{kind.__name__} {path.relative_to(folder)}", {str(found.relative_to(folder)) for found in changed}
+
+
+def names(refusal: LogDamaged, hurt: set[str]) -> bool:
+    """Whether a refusal names one of the files that are hurt: by its path, or an entry by its commit."""
+    place = str(refusal.fields["path"])
+    first, _, last = str(refusal.fields.get("commits", "-1")).partition("-")
+    numbers = range(int(first or -1), int(last or first or -1) + 1)
+    return any(
+        place.endswith(path) or (path.endswith(".json") and int(Path(path).stem) in numbers)
+        for path in (path.replace("_headwater/", "_delta_log/") for path in hurt)
+    )
+
+
+def outcome(folder: Path, expected: pa.Table, history: list[int]) -> LogDamaged | None:
+    """None if everything is right: rows, commits, producers, and that an append is seen; else the refusal."""
+    try:
+        assert read(opened(folder)).equals(expected)
+        numbers = [commit.number for commit in commits(opened(folder))]
+        assert numbers == history[-len(numbers) :]
+        log = opened(folder)
+        assert log.position("till") == 23
+        commit = log.append(orders(("after", 1000))).commit
+    except LogDamaged as refusal:
+        return refusal
+    seen = read(opened(folder))
+    assert commit == history[-1] + 1
+    assert seen["id"].to_pylist() == [*expected["id"].to_pylist(), "after"]
+    return None
+
+
+def test_after_any_damage_a_log_gives_the_right_rows_or_names_it(healthy: Path, tmp_path: Path) -> None:
+    expected, history = read(opened(healthy)), [commit.number for commit in commits(opened(healthy))]
+    refusals = 0
+    for number in range(DAMAGES):
+        rng, folder = random.Random(f"{SEED}-{number}"), tmp_path / "orders"
+        shutil.copytree(healthy, folder)
+        what, hurt = damage(rng, folder)
+        refusal = outcome(folder, expected, history)
+        refusals += refusal is not None
+        assert refusal is None or names(refusal, hurt), f"{number}: {what} was blamed on: {refusal}"
+        shutil.rmtree(folder)
+    assert refusals > DAMAGES // 2, "a checker that sees nothing"
