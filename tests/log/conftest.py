@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.log import Storage, TopicLog, open_storage
+from headwater.log.seal import SEAL
 from headwater.model import INSTANT, Bounded, Column, Stream
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,6 +36,18 @@ def orders(*rows: tuple[str, int]) -> pa.Table:
 def seconds(at: datetime) -> float:
     """How long after START an instant is."""
     return (at - START).total_seconds()
+
+
+def unseal(folder: Path) -> None:
+    """Make a log in a folder one from before entries had seals."""
+    for path in (folder / "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in path.read_text().splitlines()]
+        info = actions[0]["commitInfo"]
+        del info[SEAL]
+        note = json.loads(info["headwater"])
+        info["headwater"] = json.dumps({name: note[name] for name in note if name not in ("number", "previous")})
+        path.write_text("\n".join(map(json.dumps, actions)))
+    shutil.rmtree(folder / "_headwater")
 
 
 class Wall:

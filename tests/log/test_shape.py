@@ -20,7 +20,7 @@ from headwater.log.maintenance import checkpoint, compact
 from headwater.log.read import commits, read
 from headwater.log.shape import promotes
 from headwater.model import INSTANT, Bounded, Column, PythonBody, Stream, Table, Upcast
-from tests.log.conftest import START, Wall
+from tests.log.conftest import START, Wall, unseal
 
 AT = Column("at", INSTANT, nullable=False)
 PAYMENTS = Stream(
@@ -132,6 +132,7 @@ def test_a_former_name_that_is_declared_late_is_found(opened: Open) -> None:
 def test_a_log_from_before_it_noted_columns_has_the_default_of_today(opened: Open, tmp_path: Path) -> None:
     append(opened(PAYMENTS), id="a")
     append(opened(changed(*PAYMENTS.columns, COUNTRY)), id="b", country="DE")
+    unseal(tmp_path / "payments")
     (noted,) = (tmp_path / "payments" / "_delta_log").glob("*2.json")
     info, action = map(json.loads, noted.read_text().splitlines())
     settings = action["metaData"]["configuration"]
