@@ -287,6 +287,10 @@ class ApproximateValue(Caution):
     """A value may differ in its last digits, or within its stated bound, between executions."""
 
 
+class ClauseIgnored(Caution):
+    """A clause speaks of how a query runs, which Headwater chooses by itself."""
+
+
 class LengthIgnored(Caution):
     """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""
 

@@ -23,6 +23,7 @@ from headwater.errors import (
 from headwater.plan import functions
 from headwater.plan.catalog import read_view, scan_topic
 from headwater.plan.causes import causes
+from headwater.plan.clauses import judge_clauses
 from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
 from headwater.plan.execution import execution
@@ -223,7 +224,10 @@ class _Check:
         if isinstance(view.query, model.PythonQuery):
             return apply(context, view.query)
         tree = self.trees.get(id(view))
-        return lower(context, tree) if tree is not None else NOTHING
+        if tree is None:
+            return NOTHING
+        judge_clauses(context, tree)
+        return lower(context, tree)
 
     def _unsettled(self, root: Stage) -> tuple[str, ...]:
         """The views that are read through their derived topics and whose rows are never final."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from headwater.errors import NotSupportedYet, UnnamedColumn
+from headwater.errors import NotSupportedYet, QueryRefused, UnnamedColumn
 from headwater.plan.aggregate import passed
 from headwater.plan.bind import bind
 from headwater.plan.context import Context, Relation
@@ -35,6 +35,7 @@ def is_lateral(node: exp.Join) -> bool:
 def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Scope:
     """The scope with the columns of a LATERAL item."""
     item = node.this
+    _check_join(context, node)
     if isinstance(item, exp.Unnest):
         item = exp.Lateral(this=exp.Explode(this=item.expressions[0]), alias=item.args.get("alias"))
         if node.this.args.get("offset") or len(node.this.expressions) != 1:
@@ -54,6 +55,19 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
     named = [_named(context, found) for found in select.expressions]
     items = [found for found in named if found is not None]
     return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
+
+
+def _check_join(context: Context, node: exp.Join) -> None:
+    """What joins a LATERAL item is that it is computed from the row: there is nothing left for a condition to pair."""
+    condition = node.args.get("on")
+    always = isinstance(condition, exp.Boolean) and condition.this is True
+    if (condition is not None and not always) or node.args.get("using"):
+        hint = "Write ON TRUE, and the condition in WHERE."
+        context.refuse(QueryRefused, "has a condition for a LATERAL item of FROM", condition or node, hint=hint)
+    words = (node.method, node.side, node.kind)
+    if node.method or node.side.upper() not in ("", "LEFT") or node.kind.upper() not in ("", "INNER", "CROSS", "OUTER"):
+        what = f"uses {' '.join(word.upper() for word in words if word)} JOIN with a LATERAL item of FROM"
+        context.refuse(QueryRefused, what, node, hint="Write CROSS JOIN or LEFT JOIN.")
 
 
 def _named(context: Context, node: exp.Expr) -> exp.Alias | None:

@@ -27,7 +27,7 @@ from headwater.plan.positions import columns_of
 from headwater.plan.ranking import first_rows
 from headwater.plan.scope import Scope
 from headwater.plan.semijoin import is_membership, membership
-from headwater.plan.source import NOTHING, expand, expand_item, source
+from headwater.plan.source import NOTHING, expand, expand_item, refuse_decorations, source
 from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
 from headwater.plan.subquery import with_values
 from headwater.plan.union import union
@@ -39,7 +39,9 @@ def lower(context: Context, query: exp.Expr) -> Relation:
     for cte in query.args["with_"].expressions if query.args.get("with_") else ():
         context = context.with_cte(cte.alias, _cte(context, cte))
     if isinstance(query, exp.Subquery):
-        return lower(context, query.this)
+        if isinstance(query.parent, exp.Query):
+            refuse_decorations(context, query)
+        return _limited(context, query, lower(context, query.this))
     if isinstance(query, exp.SetOperation):
         branches = [lower(context, branch) for branch in (query.this, query.expression)]
         return _limited(context, query, union(context, query, branches))
@@ -132,7 +134,7 @@ def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation
         context.refuse(QueryRefused, "skips rows with OFFSET", query.args["offset"], hint=hint)
     if order is None and limit is None:
         return relation
-    count = limit.expression if limit is not None else None
+    count = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression") if limit is not None else None
     if order is None or not (isinstance(count, exp.Literal) and count.is_int):
         _refuse_half(context, order, limit)
         return relation
@@ -168,6 +170,9 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         hint = "Add FROM with a stream, a table or a view."
         context.refuse(QueryRefused, "reads nothing", select, hint=hint)
         return None
+    if (version := clause.this.args.get("version")) is not None:
+        hint = "Join the table with a stream: JOIN table FOR SYSTEM_TIME AS OF the stream's time."
+        context.refuse(QueryRefused, "reads a table as of an instant without joining it", version, hint=hint)
     scope = Scope.of(*_item(context, clause.this))
     if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
         scope = Scope.of("", NOTHING)

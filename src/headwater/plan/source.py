@@ -35,10 +35,10 @@ _TIMES = (Role.EVENT_TIME, Role.ARRIVAL_TIME, Role.WINDOW_TIME, Role.WINDOW_END)
 
 def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relation]:
     """The name and the relation of one item of FROM."""
-    _refuse_decorations(context, node)
+    refuse_decorations(context, node)
     name = node.alias_or_name
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
-        return name, lower(context, node.this)
+        return name, lower(context, node)
     window = sql.window_of(node)
     if window is not None:
         inner = source(context, window.input, lower)
@@ -56,7 +56,8 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
     return name, NOTHING
 
 
-def _refuse_decorations(context: Context, node: exp.Expr) -> None:
+def refuse_decorations(context: Context, node: exp.Expr) -> None:
+    """Report what can't stand behind an item of FROM, or behind a query in parentheses."""
     if node.args.get("sample"):
         context.refuse(QueryRefused, "reads a random sample of its input", node.args["sample"], detail=_SAMPLED)
     if node.args.get("joins"):

@@ -1,4 +1,7 @@
-"""UNION, EXCEPT and INTERSECT: the rows of several queries with columns that correspond by position.
+"""UNION, EXCEPT and INTERSECT: the rows of several queries with columns that correspond by position or BY NAME.
+
+BY NAME both sides have the same columns, in whatever order. With CORRESPONDING (or INNER) only those count that both
+have; FULL takes all of them and LEFT those of the first side, with NULL for what a side lacks.
 
 EXCEPT and INTERSECT are groups of a union: rows that are the same are a group, and which sides it has rows of decides
 whether it is shown. NULLs are the same there.
@@ -13,7 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import NotSupportedYet, Origin, TypeMismatch
+from headwater.errors import NotSupportedYet, Origin, QueryRefused, TypeMismatch
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import common_type
 from headwater.plan.stages import Aggregate, Call, Deduplicate, Expression, Field, Named, Project, Stage, Union
@@ -32,30 +35,95 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
         hint = f"Count the rows of each side in groups, or write {words.removesuffix(' ALL')}."
         context.refuse(NotSupportedYet, f"uses {words}, which has no executor in this version", query, hint=hint)
         return Relation(first.stage, complete)
-    left, right = first.stage.visible, second.stage.visible
-    if len(left) != len(right):
-        if complete:
-            detail = f"One side has {len(left)} columns, the other {len(right)}."
-            context.refuse(TypeMismatch, "unites queries with different numbers of columns", query, detail=detail)
+    pairs = _pairs(context, query, first, second)
+    if pairs is None:
         return Relation(first.stage, complete=False)
-    fields = tuple(_field(context, query, one, other) for one, other in zip(left, right, strict=True))
+    fields = tuple(_field(context, query, one, other) for one, other in pairs)
+    places = tuple(zip(*pairs, strict=True))
+    parts = [
+        _shaped(part, _places(branch.stage, chosen), fields, None if isinstance(query, exp.Union) else number)
+        for number, (branch, chosen) in enumerate(zip(branches, places, strict=True), start=1)
+        for part in _parts(branch.stage)
+    ]
     origin = context.origin(query)
     if not isinstance(query, exp.Union):
-        return Relation(_compared(query, first.stage, second.stage, fields, origin), complete)
-    parts = [part for branch in (first.stage, second.stage) for part in _parts(branch)]
-    stage: Stage = Union(fields, tuple(_shaped(part, fields) for part in parts), origin=origin)
+        return Relation(_compared(query, parts, fields, origin), complete)
+    stage: Stage = Union(fields, tuple(parts), origin=origin)
     if distinct:
         stage = Deduplicate(fields, stage, tuple(map(_column, fields)), origin=origin)
     return Relation(stage, complete)
 
 
-def _compared(
-    query: exp.SetOperation, first: Stage, second: Stage, fields: tuple[Field, ...], origin: Origin | None
-) -> Stage:
+Pair = tuple[Field | None, Field | None]
+"""The columns of both sides that correspond; None where a side has none."""
+
+
+def _pairs(context: Context, query: exp.SetOperation, first: Relation, second: Relation) -> list[Pair] | None:
+    """The columns that correspond; None where that was refused, or where not all of them are known."""
+    if not (first.complete and second.complete):
+        return None
+    left, right = first.stage.visible, second.stage.visible
+    if query.args.get("by_name"):
+        return _pairs_by_name(context, query, left, right)
+    words = " ".join(query.text(part).upper() for part in ("side", "kind") if query.text(part))
+    if words:
+        hint = "Write BY NAME behind UNION, or leave the word before it out."
+        context.refuse(QueryRefused, f"uses {words} {_word(query)} without BY NAME", query, hint=hint)
+        return None
+    if len(left) != len(right):
+        detail = f"One side has {len(left)} columns, the other {len(right)}."
+        context.refuse(TypeMismatch, "unites queries with different numbers of columns", query, detail=detail)
+        return None
+    return list(zip(left, right, strict=True))
+
+
+def _pairs_by_name(
+    context: Context, query: exp.SetOperation, left: Sequence[Field], right: Sequence[Field]
+) -> list[Pair] | None:
+    ones, others = ({field.name.lower(): field for field in side} for side in (left, right))
+    side, kind = query.text("side").upper(), query.text("kind").upper()
+    wanted = {"FULL": [*ones, *(name for name in others if name not in ones)], "LEFT": [*ones]}.get(side)
+    if wanted is None:
+        shared = [name for name in ones if name in others]
+        wanted = shared if kind == "INNER" else [*ones]
+    if listed := [column.name for column in query.args.get("on") or ()]:
+        wanted = [name.lower() for name in listed]
+    lacking = [name for name in wanted if name not in ones or name not in others]
+    lacking += [name for name in others if not (kind == "INNER" or side or listed or name in ones)]
+    unknown = [name for name in lacking if name not in ones and name not in others]
+    if not wanted or unknown or (lacking and not side):
+        _refuse_names(context, query, lacking)
+        return None
+    return [(ones.get(name), others.get(name)) for name in wanted]
+
+
+def _refuse_names(context: Context, query: exp.SetOperation, lacking: Sequence[str]) -> None:
+    names = " and ".join(f'"{name}"' for name in lacking)
+    what = f"of which only one has {names}" if lacking else "of which none is shared"
+    missing = f"Add NULL AS {lacking[0]} to the other query" if lacking else "Name the columns alike"
+    context.refuse(
+        TypeMismatch,
+        f"unites the columns of two queries by name, {what}",
+        query,
+        detail="BY NAME, both queries have the same columns, in whatever order.",
+        hint=f"{missing}, or write FULL {_word(query)} … BY NAME to fill in NULL.",
+    )
+
+
+def _word(query: exp.SetOperation) -> str:
+    return type(query).__name__.upper()
+
+
+def _places(stage: Stage, chosen: Sequence[Field | None]) -> list[int | None]:
+    """Where in a stage's visible columns those are that correspond to the columns of the union."""
+    visible = stage.visible
+    return [None if field is None else visible.index(field) for field in chosen]
+
+
+def _compared(query: exp.SetOperation, parts: list[Stage], fields: tuple[Field, ...], origin: Origin | None) -> Stage:
     """The rows of one side that the other has, or has not, each once."""
-    sides = [(part, number) for number, branch in ((1, first), (2, second)) for part in _parts(branch)]
     side = Field(_SIDE, pa.int32(), False)
-    rows = Union((*fields, side), tuple(_shaped(part, fields, number) for part, number in sides), origin=origin)
+    rows = Union((*fields, side), tuple(parts), origin=origin)
     calls = tuple(
         Call(name, function, Expression(f"{function}({spell_name(_SIDE)})", side.type, True, (_SIDE,)))
         for name, function in ((_LEAST, "min"), (_MOST, "max"))
@@ -78,7 +146,11 @@ def _parts(branch: Stage) -> tuple[Stage, ...]:
     return branch.branches if isinstance(branch, Union) else (branch,)
 
 
-def _field(context: Context, query: exp.Expr, one: Field, other: Field) -> Field:
+def _field(context: Context, query: exp.Expr, one: Field | None, other: Field | None) -> Field:
+    if one is None or other is None:
+        only = one or other
+        assert only is not None
+        return replace(only, nullable=True, role=None, window=None, hidden=False)
     kind = common_type([one.type, other.type])
     if kind is None:
         types = f"{model.spell_type(one.type)} and {model.spell_type(other.type)}"
@@ -101,18 +173,26 @@ def _field(context: Context, query: exp.Expr, one: Field, other: Field) -> Field
     )
 
 
-def _shaped(branch: Stage, fields: tuple[Field, ...], side: int | None = None) -> Stage:
-    """The branch with the names and types of the union, and which side it is."""
-    pairs = list(zip(branch.visible, fields, strict=True))
+def _shaped(branch: Stage, places: list[int | None], fields: tuple[Field, ...], side: int | None = None) -> Stage:
+    """The branch with the columns of the union, and which side it is."""
+    chosen = [None if place is None else branch.visible[place] for place in places]
+    pairs = list(zip(chosen, fields, strict=True))
     named = tuple(Named(target.name, _cast(field, target)) for field, target in pairs)
-    columns = tuple(replace(field, name=target.name, type=target.type, hidden=False) for field, target in pairs)
+    columns = tuple(
+        replace(target, ancestors=frozenset())
+        if field is None
+        else replace(field, name=target.name, type=target.type, hidden=False)
+        for field, target in pairs
+    )
     if side is not None:
         named = (*named, Named(_SIDE, Expression(str(side), pa.int32(), False)))
         columns = (*columns, Field(_SIDE, pa.int32(), False))
     return Project(columns, branch, named)
 
 
-def _cast(field: Field, target: Field) -> Expression:
+def _cast(field: Field | None, target: Field) -> Expression:
+    if field is None:
+        return Expression(f"CAST(NULL AS {model.spell_type(target.type)})", target.type, True)
     name = spell_name(field.name)
     text = name if field.type == target.type else f"CAST({name} AS {model.spell_type(target.type)})"
     return Expression(text, target.type, field.nullable, (field.name,))

@@ -141,6 +141,14 @@ class LocatedParser(SparkParser):
             self.refuse(None, "Spark SQL has no AT TIME ZONE", hint=hint)
         return this
 
+    def _parse_cast(self, strict: bool, safe: bool | None = None) -> exp.Expr:
+        token = self._prev
+        cast = super()._parse_cast(strict, safe)
+        if not isinstance(cast, exp.Cast):
+            hint = "Write to_date(text, format), to_timestamp(text, format) or date_format(time, format)."
+            self.refuse(token, "Spark SQL has no FORMAT in a CAST", hint=hint)
+        return cast
+
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
         if self._match(TokenType.L_PAREN, advance=False):
             return super()._parse_value(values)
