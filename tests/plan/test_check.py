@@ -994,7 +994,7 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
         ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "changes"),
         ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "final"),
         ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at",
-         "WITH (emit = 'changes')", "settle", "changes"),
+         "WITH (emit = 'changes', key = 'id')", "settle", "changes"),
         ("SELECT o.id FROM orders o LEFT ANTI JOIN payments p ON o.id = p.order_id AND p.at = o.at", "",
          "settle", "final"),
         ("SELECT o.id FROM orders o JOIN payments p ON p.at = o.at AND p.paid > o.amount", "", "live", "changes"),

@@ -21,7 +21,7 @@ def planned(options: str, query: str = QUERY, watermark: str = WATERMARK) -> Pla
 
 def test_a_view_of_events_that_are_read_once_within_a_span_is_settled() -> None:
     found = planned("unique = 'user, note', within = '24 hours'").checked().view("v")
-    assert (found.execution.kind, found.emit) == ("settle", model.Emit.FINAL)
+    assert (found.execution.kind, found.emit) == ("settle", model.Emit.CHANGES)
     assert found.execution.why == "which of the events with one id is taken is decided over the log"
     assert "Scan stream notes once per id within 1 day: user, note" in plan.describe_view(found)
     assert found.fingerprint != planned("unique = 'user, note', within = '2 days'").view("v").fingerprint

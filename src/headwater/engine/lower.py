@@ -53,7 +53,7 @@ from headwater.engine.trace import behind, gathered
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
-from headwater.plan.execution import is_stateless
+from headwater.plan.execution import is_stateless, shows_events
 from headwater.plan.panes import Panes, by_panes
 from headwater.plan.stages import (
     Aggregate,
@@ -130,12 +130,14 @@ class Lowering:
     def view(self, root: Stage) -> DataFrame:
         """The rows of a view, each event once where its stream says what is unique."""
         rows = self.lower(root)
-        if ID in rows.frame.columns:
+        if shows_events(root):
+            self._use(rows := self._first_copies(rows))
+        elif ID in rows.frame.columns:
             windowed = END in rows.frame.columns
             rows = rows if windowed else self._admit(rows, root, F.col(TIME))
             rows = self._enter(rows, root, F.col(END if windowed else TIME))
-        elif self.tally is not None:
-            self.tally.use(rows)
+        else:
+            self._use(rows)
         return rows.frame
 
     def lower(self, stage: Stage) -> Rows:
@@ -507,9 +509,17 @@ class Lowering:
         if unique:
             once = _earliest if self.settled else DataFrame.dropDuplicates
             rows = self._count(rows.then(once(rows.frame, [*unique, MARK])), "duplicates")
+        self._use(rows)
+        return rows
+
+    def _first_copies(self, rows: Rows) -> Rows:
+        """Of the copies of an event the first in the log, however late it came; all of them are among the rows."""
+        first = _earliest(rows.frame, [ID, TIME])
+        return self._count(rows.then(first), "duplicates")
+
+    def _use(self, rows: Rows) -> None:
         if self.tally is not None:
             self.tally.use(rows)
-        return rows
 
     def _count(self, rows: Rows, fate: Fate, *, by_filter: bool = False) -> Rows:
         """Count the rows, as long as each is still a row of the log. Spark itself counts those that pass a filter."""

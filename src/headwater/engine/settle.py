@@ -44,6 +44,7 @@ from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.model import Emit
 from headwater.plan import PlannedView
+from headwater.plan.execution import is_stateless
 
 _FAR = 4
 """How many times more rows than usual a slice may have that goes less far than it looks back, if Spark has as many
@@ -143,7 +144,7 @@ class SettleView:
         with ThreadPoolExecutor(1) as aside:
             found = None if self.halted() else self._next(spark, ends, at)
             while found is not None and not self.halted():
-                if open_part is None and at is not None and self.planned.emit is Emit.CHANGES and self.key:
+                if open_part is None and at is not None and self._shows_open:
                     open_part = self._open_part(spark, at)
                 began_at = datetime.now(UTC)
                 rows, ledger = found.computed() if computed is None else computed.result()
@@ -164,6 +165,11 @@ class SettleView:
         keeps = keeps_new(self.planned) or any(scan.within is not None for scan in self.planned.scans)
         return self.planned.emit is Emit.FINAL and not keeps and not following.read
 
+    @property
+    def _shows_open(self) -> bool:
+        """Whether rows are shown before they are final, and found again by their key; those of one row are at once."""
+        return self.planned.emit is Emit.CHANGES and bool(self.key) and not is_stateless(self.planned.root)
+
     def _step(
         self, found: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None, began_at: datetime
     ) -> pa.Table:
@@ -174,7 +180,7 @@ class SettleView:
             still_open = found.early(before)
         shown = pa.concat_tables([part.select(schema.names).cast(schema) for part in (settled, still_open)])
         check_key(self.planned, shown)
-        if self.planned.emit is Emit.CHANGES and self.key:
+        if self._shows_open:
             known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
             upserts, deletes = difference(known, shown, self.key)
             self._keep(found.number, still_open)

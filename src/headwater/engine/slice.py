@@ -35,6 +35,7 @@ from headwater.engine.view import Logs, Pace, pace_of, reach_of, waits_of
 from headwater.log.read import count_rows
 from headwater.model import Emit
 from headwater.plan import PlannedView
+from headwater.plan.execution import shows_events
 from headwater.plan.stages import STATELESS, Aggregate, Join, Scan
 
 OPEN = "__open"
@@ -109,8 +110,17 @@ class Slice:
         """What of each topic matters, or what is new of it."""
         near, since = self._since(waits_of(self.planned)), self._since(reach_of(self.planned))
         since = since if self.planned.execution.kind == "settle" else None
+        if self.begin and since is not None and shows_events(self.planned.root):
+            return {name: Reach(self._after(name), last, self._first(name), _NEVER) for name, last in self.upto.items()}
         since = _NEVER if only_new else since
         return {name: Reach(self._after(name), last, since, near) for name, last in self.upto.items()}
+
+    def _first(self, topic: str) -> datetime | None:
+        """An instant before the events of the new commits: a copy of one of them has happened when it has."""
+        log, times = self.logs[topic], {scan.time for scan in self.planned.scans if scan.relation == topic}
+        files = log.snapshot().between(self._after(topic) + 1, self.upto[topic])
+        least = [file.least[time] for file in files for time in times if time is not None]
+        return _before(min(least), timedelta(), None) if least else _NEVER
 
     def logged(self) -> int:
         """How many rows the log has in the new commits, by its own statistics."""

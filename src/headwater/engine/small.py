@@ -27,6 +27,7 @@ from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.datafile import DataFile
 from headwater.plan import PlannedView
+from headwater.plan.execution import shows_events
 from headwater.plan.stages import STATELESS, Expression, Filter, Over, Project, Scan, Stage
 
 FEW, MANY = 50_000, 5_000_000
@@ -176,6 +177,8 @@ def _again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | Non
 
 def keys_of(planned: PlannedView) -> tuple[str, ...]:
     """The columns of a topic that rows must share to matter to each other, if a view says so; else none."""
+    if shows_events(planned.root):
+        return ("_id",) if len(planned.scans) == 1 else ()
     stateful = [stage for stage in planned.stages if not isinstance(stage, STATELESS)]
     if len(stateful) != 1 or len(planned.scans) != 1 or not isinstance(stateful[0], Over):
         return ()

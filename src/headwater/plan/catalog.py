@@ -42,7 +42,7 @@ def scan_topic(topic: model.Topic) -> Relation:
         topic.time,
         watermarked,
         unique,
-        topic.primary_key if isinstance(topic, model.Table) else (),
+        topic.primary_key if isinstance(topic, model.Table) else _identity(topic),
         plan=_upcasts(topic),
         within=within,
         origin=topic.origin,
@@ -66,6 +66,13 @@ def _declared(topic: model.Topic, column: model.Column, watermarked: bool) -> Fi
     role = Role.EVENT_TIME if is_time else None
     nullable = column.nullable and not is_time
     return Field(column.name, column.type, nullable, frozenset({Ancestor(topic.name, column.name)}), role)
+
+
+def _identity(topic: model.Topic) -> tuple[str, ...]:
+    """The columns that tell the events of a stream apart: copies of an event have its id and its time."""
+    if not isinstance(topic, model.Stream) or topic.time is None or topic.unique in ((), model.CONTENT):
+        return ()
+    return tuple(dict.fromkeys((*topic.unique, topic.time)))
 
 
 def _unique(topic: model.Topic) -> tuple[str, ...]:

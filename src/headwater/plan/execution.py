@@ -17,13 +17,14 @@ from datetime import timedelta
 
 from headwater import model
 from headwater.model import Emit
-from headwater.plan.key import key_of
+from headwater.plan.key import hidden_identity, key_of
 from headwater.plan.panes import MANY, is_overlapping, pane_aggregate, pane_of, windows_per_row
 from headwater.plan.planned import Execution
 from headwater.plan.stages import (
     STATELESS,
     Aggregate,
     Apply,
+    Assign,
     Deduplicate,
     Join,
     Over,
@@ -49,7 +50,9 @@ def execution(view: model.View, root: Stage) -> Execution:
         )
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
-    obstacle = _not_live(view, root) or (_overlapping(view, root) if view.execution is None else None)
+    obstacle = _not_live(view, root)
+    if obstacle is None and view.execution is None:
+        obstacle = _overlapping(view, root) or _shown_early(view, root)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
     emitted = _live_emit(view, root, next(_append_only(root), None))
@@ -119,6 +122,16 @@ def _gives_pairs(root: Stage) -> bool:
     return Join in kinds and Aggregate not in kinds
 
 
+def shows_events(root: Stage) -> bool:
+    """Whether a view shows events of streams that say what is unique, as they come: in no window, and each once.
+
+    Whether an event was there before is asked of the log, so that none comes too late.
+    """
+    stages = list(root.walk())
+    plain = is_stateless(root) and not any(isinstance(stage, Assign) for stage in stages)
+    return plain and any(isinstance(stage, Scan) and stage.unique for stage in stages)
+
+
 def _is_once(stage: Stage) -> bool:
     return isinstance(stage, Deduplicate) and is_by_identity(stage)
 
@@ -136,11 +149,8 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
                 "Its rows are never final, and have no key by which a change could find them.",
                 "Declare what tells its rows apart with key = '…', or show the rank.",
             )
-        if view.emit is Emit.CHANGES and next(_obstacles(root), None):
-            return (
-                "Its rows have no key by which a change could find them.",
-                "Write emit = 'final', or declare what tells its rows apart with key = '…'.",
-            )
+        if view.emit is Emit.CHANGES and _not_live(view, root):
+            return "Its rows have no key by which a change could find them.", _remedy_of_key(root)
     append_only = next(_append_only(root), None)
     if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
         return (
@@ -148,6 +158,14 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
             "Write emit = 'final', or state the longest that counts with horizon = '…'.",
         )
     return None
+
+
+def _remedy_of_key(root: Stage) -> str:
+    hidden = hidden_identity(root)
+    if hidden:
+        tell = "tells" if len(hidden) == 1 else "tell"
+        return f"Show {', '.join(hidden)}, which {tell} its rows apart, or declare key = '…'; or write emit = 'final'."
+    return "Write emit = 'final', or declare what tells its rows apart with key = '…'."
 
 
 def _horizon(view: model.View, root: Stage) -> timedelta | None:
@@ -171,6 +189,8 @@ def settles(root: Stage) -> bool:
 
 def _obstacles(root: Stage) -> Iterator[str]:
     """Why Spark's streaming operators can't execute the stages."""
+    if shows_events(root):
+        yield "whether an event was there before is asked of the log"
     for stage in root.walk():
         own = _obstacle(stage)
         if own:
@@ -252,6 +272,13 @@ def _overlapping(view: model.View, root: Stage) -> str | None:
     return f"each row is in up to {count} windows: rows are aggregated once per {pane} and windows combined of that"
 
 
+def _shown_early(view: model.View, root: Stage) -> str | None:
+    """Why the rows of an outer join are settled, if nothing is said: so they are shown before they are final."""
+    outer = any(isinstance(stage, Join) and stage.kind in _OUTER for stage in root.walk())
+    wanted = outer and view.emit is None and key_of(view, root)[0].kind != "row" and _horizon(view, root) is not None
+    return "Spark's streaming keeps no changes of outer joins" if wanted else None
+
+
 def _why_live(root: Stage) -> str:
     if is_stateless(root):
         return "every row is computed from one row"
@@ -270,6 +297,8 @@ def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[
 def _settled_emit(view: model.View, root: Stage) -> tuple[Emit, str]:
     if view.emit is not None:
         return view.emit, "as declared"
+    if is_stateless(root):
+        return Emit.CHANGES, "a row is written once"
     if settles(root) and key_of(view, root)[0].kind == "row":
         return Emit.FINAL, "its rows have no key by which a change could find them"
     if settles(root):

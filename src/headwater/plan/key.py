@@ -3,11 +3,17 @@
 A view's key is the one it declares, or the columns that it groups, ranks or deduplicates by, or else the identity of
 the rows that it is made of. The first rows of a whole without an end are told apart as those of the whole are, where
 no rank shows. A key that isn't shown in the output can't be kept: two rows of the store would look the same.
+
+Where each row is made of an event, or of one of each side of a join, and their streams say what is `unique`, the key is
+the ids and the times of these events, if the view shows them: an id that comes again at another time is another event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
 
 from headwater import model
 from headwater.plan.planned import Key
@@ -19,6 +25,7 @@ from headwater.plan.stages import (
     Expression,
     Field,
     Filter,
+    Join,
     Over,
     Project,
     Role,
@@ -36,9 +43,70 @@ def key_of(view: model.View, root: Stage) -> tuple[Key, tuple[str, ...]]:
         shown = tuple(field.name for name in view.key if (field := root.column(name)) is not None)
         return Key(shown, "declared"), missing
     grouped = _group(root)
-    if grouped is None:
-        return Key((), "row"), ()
-    return _shown(grouped)
+    if grouped is not None:
+        return _shown(grouped)
+    events = _events(root)
+    shown = tuple(event.column for event in events or () if event.column is not None)
+    return Key(tuple(dict.fromkeys(shown)), "event") if events and len(shown) == len(events) else Key((), "row"), ()
+
+
+def hidden_identity(root: Stage) -> tuple[str, ...]:
+    """The columns of streams that would tell the rows of a view apart if it showed them; none if no columns do."""
+    hidden = (f"{event.relation}.{event.name}" for event in _events(root) or () if event.column is None)
+    return tuple(dict.fromkeys(hidden))
+
+
+class Event(NamedTuple):
+    """A column that identifies an event of a stream, and what the rows that are made of it call it, if they have it."""
+
+    relation: str
+    name: str
+    column: str | None
+
+
+def _events(stage: Stage) -> tuple[Event, ...] | None:
+    """The columns that identify the events that a row of a stage is made of; None if something else tells rows apart.
+
+    An event that is in several windows is a row in each.
+    """
+    match stage:
+        case Scan(kind="stream"):
+            return tuple(Event(stage.relation, name, _plain(stage, name)) for name in stage.key) or None
+        case Filter() | Over() | TopN() | Deduplicate():
+            return _events(stage.input)
+        case Project():
+            shown = _shown_by(stage)
+            return _mapped(_events(stage.input), lambda name: shown.get(name.lower()))
+        case Assign():
+            several = isinstance(stage.window, model.Hop | model.Cumulate)
+            below = _events(stage.input)
+            return below and (*below, *([Event("", "window_end", "window_end")] if several else []))
+        case Join():
+            return _of_pairs(stage)
+    return None
+
+
+def _of_pairs(stage: Join) -> tuple[Event, ...] | None:
+    """Those of both rows of a pair; of the left one where the right one only decides whether it is there, or is one."""
+    names: dict[tuple[str, str], str] = {}
+    for (side, name), field in zip(stage.renames, stage.columns, strict=True):
+        names.setdefault((side, name.lower()), field.name)
+    left = _mapped(_events(stage.left), lambda name: names.get(("left", name.lower())))
+    if stage.kind in ("semi", "anti") or stage.as_of is not None:
+        return left
+    right = _mapped(_events(stage.right), lambda name: names.get(("right", name.lower())))
+    return (*left, *right) if left and right else None
+
+
+def _mapped(events: tuple[Event, ...] | None, shown: Callable[[str], str | None]) -> tuple[Event, ...] | None:
+    return events and tuple(event._replace(column=event.column and shown(event.column)) for event in events)
+
+
+def _plain(stage: Stage, name: str) -> str | None:
+    """A column by which a store can find rows: of a value that is equal to itself alone."""
+    field = stage.column(name)
+    odd = field is None or pa.types.is_nested(field.type) or pa.types.is_floating(field.type)
+    return None if odd or field is None else field.name
 
 
 Origins = Mapping[str, str | None]
@@ -83,11 +151,17 @@ def _ranked(stage: Deduplicate | TopN) -> tuple[tuple[Field, ...], Origins] | No
     return tuple(fields), {field.name: field.name for field in fields}
 
 
-def _renamed(origins: Origins, stage: Project) -> Origins:
+def _shown_by(stage: Project) -> dict[str, str]:
+    """What a projection calls the columns that it passes on."""
     shown: dict[str, str] = {}
     for named in stage.expressions:
         if named.expression.is_column:
             shown.setdefault(named.expression.reads[0].lower(), named.name)
+    return shown
+
+
+def _renamed(origins: Origins, stage: Project) -> Origins:
+    shown = _shown_by(stage)
     return {name: shown.get(place.lower()) if place else None for name, place in origins.items()}
 
 

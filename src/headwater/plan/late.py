@@ -49,7 +49,7 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
         return f'It reads the {scan.kind} "{scan.relation}", in which nothing is late.'
     if scan.within is not None:
         return f'It reads the stream "{scan.relation}", whose events are taken once before any view admits them.'
-    if not gates and not scan.unique:
+    if not gates and not (scan.unique and any(isinstance(stage, Assign) for stage in root.walk())):
         return "Every row is computed from one row, and none is too late."
     if len(gates) > 1 and isinstance(gates[0], Deduplicate):
         return "It removes duplicates before it admits rows to what comes behind."
@@ -99,6 +99,6 @@ def _late(below: Stage, grace: timedelta, time: str | None) -> Late:
 def _by_arrival(stage: Stage) -> Stage:
     """The stages with the scan read in the time of the late rows. Copies of an event are rows of their own."""
     if isinstance(stage, Scan):
-        return replace(stage, time=CAME_AT, unique=())
+        return replace(stage, time=CAME_AT, unique=(), key=())
     assert isinstance(stage, Unary)
     return replace(stage, input=_by_arrival(stage.input))

@@ -18,10 +18,12 @@ ExecutionKind = Literal["live", "settle", "batch", "inline"]
 
 @dataclass(frozen=True)
 class Key:
-    """What tells the rows of a view apart: `columns` it declares or groups by, or a row's own identity in the log."""
+    """What tells the rows of a view apart: `columns` it declares, groups by, or identifies events by; else a row's own
+    identity in the log.
+    """
 
     columns: tuple[str, ...]
-    kind: Literal["declared", "group", "row"]
+    kind: Literal["declared", "group", "event", "row"]
 
 
 @dataclass(frozen=True)

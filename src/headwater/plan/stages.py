@@ -251,7 +251,8 @@ class Scan(Stage):
 
     Of a view they are its final rows; `plan` is the fingerprint of the one that they come from, or of the upcasts that
     rows of earlier versions of a stream or table go through. With `within` an event
-    is read once within that span of event time, the first in the log, and nothing is left to be unique.
+    is read once within that span of event time, the first in the log, and nothing is left to be unique. `key` are the
+    columns that tell its rows apart: of a table, or of a stream the ones that identify an event and its time.
     """
 
     relation: str

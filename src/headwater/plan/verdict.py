@@ -195,6 +195,7 @@ def _judge_watermarks(context: Context, root: Stage) -> None:
     reported = {found.fields.get("topic") for found in context.findings if _is_no_watermark(found, context)}
     stateful = next((stage for stage in root.walk() if not isinstance(stage, STATELESS)), None)
     if stateful is None:
+        _judge_copies(context, root)
         return
     for scan in (stage for stage in root.walk() if isinstance(stage, Scan)):
         if not scan.watermarked and scan.kind == "stream" and scan.relation not in reported:
@@ -208,6 +209,21 @@ def _judge_watermarks(context: Context, root: Stage) -> None:
                 hint=f"Add WATERMARK FOR {time} AS {time} - INTERVAL '5' SECOND to its declaration.",
                 topic=scan.relation,
             )
+
+
+def _judge_copies(context: Context, root: Stage) -> None:
+    """Copies of an event are looked for among the events of its time."""
+    scans = [stage for stage in root.walk() if isinstance(stage, Scan) and stage.unique and stage.time is None]
+    for scan in {scan.relation: scan for scan in scans}.values():
+        _report(
+            context,
+            NoWatermark,
+            f'shows each event of stream "{scan.relation}" once, which declares no event time',
+            context.view.origin,
+            detail="A copy of an event has its id and its time: without a time the whole log would be looked through.",
+            hint="Add WATERMARK FOR at AS at - INTERVAL '5' SECOND to its declaration, or leave unique out.",
+            topic=scan.relation,
+        )
 
 
 def _is_no_watermark(finding: Finding, context: Context) -> bool:

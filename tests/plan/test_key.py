@@ -1,0 +1,96 @@
+"""Keys: what follows from what a stream says is unique."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.plan import Plan
+from tests.plan.planning import planned, view
+
+FRAME = "RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW"
+COUNTED = f"count(*) OVER (PARTITION BY order_id ORDER BY at {FRAME}) AS n"
+PAIRS = "p.order_id = q.order_id AND q.at BETWEEN p.at AND p.at + INTERVAL '1' HOUR"
+
+
+def checked(query: str, streams: str) -> Plan:
+    return planned(f"{streams}; CREATE MATERIALIZED VIEW v AS {query}")
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "execution", "emit"),
+    [
+        ("SELECT id, at FROM payments", ("id", "at"), "settle", "changes"),
+        ("SELECT at AS paid_at, upper(id) AS big, id AS payment FROM payments WHERE paid > 3",
+         ("payment", "paid_at"), "settle", "changes"),
+        (f"SELECT id, at, {COUNTED} FROM payments", ("id", "at"), "settle", "changes"),
+        (f"SELECT * FROM (SELECT id, at, {COUNTED} FROM payments) WHERE n > 3", ("id", "at"), "settle", "changes"),
+        ("SELECT id, at, window_end FROM TUMBLE(TABLE payments, DESCRIPTOR(at), INTERVAL '1' MINUTE)",
+         ("id", "at"), "live", "changes"),
+        ("SELECT id, at, window_end FROM HOP(TABLE payments, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '2' MINUTE)",
+         ("id", "at", "window_end"), "live", "changes"),
+        (f"SELECT p.id, p.at, q.id AS other, q.at AS later FROM payments p JOIN payments q ON {PAIRS}",
+         ("id", "at", "other", "later"), "live", "changes"),
+        (f"SELECT p.id, p.at, q.id AS other, q.at AS later FROM payments p LEFT JOIN payments q ON {PAIRS}",
+         ("id", "at", "other", "later"), "settle", "changes"),
+        (f"SELECT p.id, p.at FROM payments p LEFT SEMI JOIN payments q ON {PAIRS}", ("id", "at"), "live", "changes"),
+        (f"SELECT p.id, p.at FROM payments p LEFT ANTI JOIN payments q ON {PAIRS}", ("id", "at"), "settle", "changes"),
+    ],
+)  # fmt: skip
+def test_events_are_told_apart_by_what_is_unique_and_their_time(
+    query: str, key: tuple[str, ...], execution: str, emit: str
+) -> None:
+    found = view(query)
+    assert (found.key.kind, found.key.columns) == ("event", key)
+    assert found.identity == key
+    assert (found.execution.kind, found.emit.value) == (execution, emit)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id FROM payments",
+        "SELECT at FROM payments",
+        "SELECT id, at FROM orders",
+        "SELECT id, at, explode(array(1, 2)) AS one FROM payments",
+        "SELECT id, at FROM payments UNION ALL SELECT id, at FROM payments",
+        f"SELECT p.id, p.at FROM payments p JOIN payments q ON {PAIRS}",
+        "SELECT p.id, p.at, o.id AS o, o.at AS o_at FROM payments p JOIN orders o ON o.id = p.order_id AND o.at = p.at",
+    ],
+)
+def test_what_does_not_show_both_is_told_by_the_log(query: str) -> None:
+    assert view(query).key.kind == "row"
+
+
+def test_all_columns_of_a_stream_are_no_key() -> None:
+    streams = (
+        "CREATE STREAM notes (text STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL '5' SECOND) "
+        "WITH (unique = '*')"
+    )
+    assert checked("SELECT text, at FROM notes", streams).checked().view("v").key.kind == "row"
+
+
+def test_what_would_be_a_key_is_told_where_changes_need_one() -> None:
+    (finding,) = planned(
+        f"CREATE MATERIALIZED VIEW v WITH (emit = 'changes') AS SELECT id, {COUNTED} FROM payments"
+    ).errors
+    assert str(finding) == (
+        "view \"v\" can't keep emit = 'changes'\n"
+        "  Detail: Its rows have no key by which a change could find them.\n"
+        "  Hint:   Show payments.at, which tells its rows apart, or declare key = '…'; or write emit = 'final'."
+    )
+
+
+def test_an_outer_join_without_a_key_has_no_changes() -> None:
+    (finding,) = planned(
+        "CREATE MATERIALIZED VIEW v WITH (emit = 'changes') AS "
+        f"SELECT p.id FROM payments p LEFT JOIN payments q ON {PAIRS}"
+    ).errors
+    assert finding.hint == (
+        "Show payments.at, payments.id, which tell its rows apart, or declare key = '…'; or write emit = 'final'."
+    )
+
+
+def test_copies_of_an_event_without_a_time_are_not_looked_for() -> None:
+    streams = "CREATE STREAM notes (id STRING, text STRING) WITH (unique = 'id')"
+    (finding,) = checked("SELECT id, text FROM notes", streams).errors
+    assert finding.summary == 'view "v" shows each event of stream "notes" once, which declares no event time'
