@@ -3,7 +3,8 @@
 # make test      set-up, servers, lint and every test, in WORKERS processes; ARGS="-k clock" is given to pytest
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
-# make chaos     processes killed and histories mistreated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES, CHAOS_DAMAGES, CHAOS_SEED
+# make chaos     processes killed, histories mistreated, bytes mutated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES,
+#                CHAOS_DAMAGES, CHAOS_SEED, FUZZ_SECONDS, FUZZ_SEED
 # make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down, with the hashes of their files
@@ -68,7 +69,7 @@ flows: setup
 chaos: setup
 	$(call say,chaos: pytest)
 	@HYPOTHESIS_PROFILE=chaos CHAOS_WRITES=$${CHAOS_WRITES:-10000} CHAOS_KILLS=$${CHAOS_KILLS:-25} CHAOS_ZOMBIES=$${CHAOS_ZOMBIES:-50} CHAOS_DAMAGES=$${CHAOS_DAMAGES:-500} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
-		tests/engine/test_random_logs.py tests/store/test_processes.py $(ARGS)
+		tests/engine/test_random_logs.py tests/store/test_processes.py tests/fuzz $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

@@ -65,6 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 
@@ -78,6 +79,11 @@ class Origin:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+@cache
+def _kebab(name: str) -> str:
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
 class HeadwaterError(Exception):
@@ -108,7 +114,7 @@ class HeadwaterError(Exception):
         >>> UnknownTopic.code()
         'unknown-topic'
         """
-        return "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
+        return _kebab(cls.__name__)
 
     def __str__(self) -> str:
         lines = [self.summary]

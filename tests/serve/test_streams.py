@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.intake.test_arrow_stream import stream, with_offset
 from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
 
@@ -142,3 +146,62 @@ def test_more_appends_than_may_be_under_way_are_told_to_come_back(narrow: Bank) 
     )
     assert done.status_code == 201
     assert narrow.client.post("/streams/payments/events", json=event(3)).status_code == 201
+
+
+ARROW = {"content-type": "application/vnd.apache.arrow.stream"}
+
+
+def test_arrow_that_would_crash_or_swallow_the_server_is_refused(bank: Bank) -> None:
+    post = bank.client.post
+    crash = with_offset(0x7FFFFFFF, 2, ["abcd", "efgh", "ijkl"])
+    refused = post("/streams/payments/events", content=crash, headers=ARROW)
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:headwater:error:unreadable-event")
+    bomb = stream(pa.table({"id": pa.array(np.zeros(100_000_000, np.int64))}), "zstd")
+    refused = post("/streams/payments/events", content=bomb, headers=ARROW)
+    assert (refused.status_code, refused.json()["type"]) == (413, "urn:headwater:error:too-large")
+    assert bank.project.read("payments").num_rows == 0
+    assert bank.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("text", ["1e-999999999", "340282366920938463463374607431768211461", "5e-41"])
+def test_a_number_that_does_not_fit_is_a_dead_letter(bank: Bank, text: str) -> None:
+    body = f'{{"id": "p", "amount": {text}, "at": "2026-01-01T12:00:00Z"}}'
+    answered = bank.client.post("/streams/payments/events", content=body, headers={"content-type": "application/json"})
+    assert (answered.json()["rows"], answered.json()["dead"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("[" * 100_000, 422),
+        ('{"id":' * 1_000 + "1" + "}" * 1_000, 422),
+        ('[{"id": "p"},]', 422),
+        ('[{"id": "p"}] 7', 422),
+        ('[{"id": "p"} {"id": "q"}]', 422),
+        ('{"id": ' + "9" * 5_000 + "}", 201),
+        ("[" + ",".join(["{}"] * 1_000_002) + "]", 413),
+    ],
+    ids=["deep array", "deep object", "comma", "behind", "no comma", "digits", "events"],
+)
+def test_a_body_that_is_no_document_of_events_is_refused(bank: Bank, body: str, status: int) -> None:
+    answered = bank.client.post("/streams/payments/events", content=body, headers={"content-type": "application/json"})
+    assert answered.status_code == status, answered.text
+    assert bank.project.read("payments").num_rows == 0
+
+
+def test_a_large_body_is_parsed_beside_the_loop_that_answers(bank: Bank) -> None:
+    body = json.dumps([event(number) for number in range(100_000)]).encode()
+    headers = {"content-type": "application/json"}
+    slowest, done = 0.0, threading.Event()
+
+    def append() -> None:
+        with httpx.Client(base_url=bank.client.base_url, timeout=PATIENCE) as client:
+            client.post("/streams/payments/events", content=body, headers=headers)
+        done.set()
+
+    threading.Thread(target=append).start()
+    while not done.is_set():
+        began = time.monotonic()
+        assert bank.client.get("/healthz").status_code == 200
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 1, f"/healthz took {slowest:.2f} s"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import islice
@@ -14,10 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.errors import ArgumentRefused, ExtraMissing
+from headwater.intake.arrow_stream import BATCH_OF_FILE, check_headers, check_schema, checked
 from headwater.intake.chunk import Chunk, Format
 
 _ARROW = b"ARROW1"
 """How a file of Arrow begins; a stream doesn't."""
+_BEFORE_MESSAGES = 8
 
 
 def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
@@ -46,11 +47,15 @@ def _arrow(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
 
 
 def _arrow_tables(file: Any, is_file: bool) -> Iterator[pa.Table]:
-    if is_file:
-        opened = pa.ipc.open_file(file)
-        yield from (pa.Table.from_batches([opened.get_batch(at)]) for at in range(opened.num_record_batches))
-    else:
-        yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(file))
+    """The batches of a file, each checked before it is believed."""
+    file.seek(_BEFORE_MESSAGES if is_file else 0)
+    check_headers(file, BATCH_OF_FILE)
+    file.seek(0)
+    opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+    check_schema(opened.schema, BATCH_OF_FILE)
+    batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else iter(opened)
+    for batch in batches:
+        yield checked(pa.Table.from_batches([batch]), BATCH_OF_FILE)
 
 
 def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
@@ -67,15 +72,11 @@ def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
         ) from cause
     read_decimals_exactly()
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
-        first = 1
-        try:
-            found = reader(file)
-            records: Iterator[Any] = map(_with_texts, found) if _has_uuids(found.writer_schema) else iter(found)
-            while rows := list(islice(records, batch_rows)):
-                yield Chunk(rows, "avro", first, file.tell() if hasattr(file, "tell") else 0)
-                first += len(rows)
-        except (ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError, zlib.error) as problem:
-            raise OSError(str(problem) or type(problem).__name__) from problem
+        first, found = 1, reader(file)
+        records: Iterator[Any] = map(_with_texts, found) if _has_uuids(found.writer_schema) else iter(found)
+        while rows := list(islice(records, batch_rows)):
+            yield Chunk(rows, "avro", first, file.tell() if hasattr(file, "tell") else 0)
+            first += len(rows)
 
 
 def _has_uuids(schema: Any) -> bool:

@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from headwater.intake.converted import Converted, attempt, only_where
 from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
 from headwater.model import INSTANT, rescale, spell_decimals
+from headwater.model.decimals import spell_decimal
 
-Rule = Callable[[pa.Array], pa.Array]
+Rule = Callable[[pa.Array], pa.Array | Converted]
 _NAIVE = pa.timestamp("us")
 _WHOLE = pa.decimal128(38, 0)
 _NO_NUMBERS = pa.array(["NaN", "Infinity", "-Infinity"])
@@ -44,14 +45,6 @@ def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool 
         return _convert_nested(plain, kind, text)
     rule = _rule(plain.type, kind, text)
     return attempt(plain, rule, kind) if rule else _all_bad(plain, kind)
-
-
-def _exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Texts as decimals."""
-    spelled = spell_decimals(array, kind)
-    if spelled.null_count > array.null_count:
-        raise ValueError("a number doesn't fit")
-    return spelled.cast(kind)
 
 
 def _all_bad(array: pa.Array, kind: pa.DataType) -> Converted:
@@ -120,7 +113,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _integer_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | None:
     if text:  # by way of a decimal: Arrow's own reading of text takes hexadecimal and refuses 1.0
-        return lambda array: _exactly(array, _WHOLE).cast(kind)
+        return lambda array: _whole(_decimals(array, _WHOLE), kind)
     if pa.types.is_decimal(source):
         return lambda array: rescale(array, _WHOLE).cast(kind)
     return _cast(kind) if _is_number(source) else None
@@ -163,10 +156,26 @@ def _narrow(array: pa.Array, kind: pa.DataType) -> pa.Array:
 def _decimal_rule(source: pa.DataType, kind: pa.DataType) -> Rule | None:
     if pa.types.is_integer(source) or pa.types.is_floating(source):
         # a float stands for its shortest spelling, as in JSON: 0.1 is one tenth
-        return lambda array: _exactly(array.cast(pa.string()), kind)
+        return lambda array: _decimals(array.cast(pa.string()), kind)
     if pa.types.is_decimal(source):
         return lambda array: rescale(array, kind)
-    return (lambda array: _exactly(array, kind)) if pa.types.is_string(source) else None
+    return (lambda array: _decimals(array, kind)) if pa.types.is_string(source) else None
+
+
+def _decimals(texts: pa.Array, kind: pa.DataType) -> Converted:
+    """Texts as decimals. Where one is no number, all are looked at one by one: that is faster than to look for it."""
+    spelled = spell_decimals(texts, kind)
+    try:
+        values = spelled.cast(kind)
+    except pa.ArrowInvalid:
+        known = (None if text is None else spell_decimal(text, kind) for text in texts.to_pylist())
+        values = pa.array(list(known), pa.string()).cast(kind)
+    bad = values.null_count > texts.null_count
+    return Converted(values, pc.and_(values.is_null(), texts.is_valid()) if bad else None)
+
+
+def _whole(found: Converted, kind: pa.DataType) -> Converted:
+    return Converted(found.values.cast(kind), found.bad)
 
 
 def _from_base64(array: pa.Array) -> pa.Array:

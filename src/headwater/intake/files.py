@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import ArgumentRefused
+from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.intake.binary_files import BINARY
 from headwater.intake.chunk import Chunk, Format, Records, count_lines, cut
 from headwater.intake.dead import KEPT_BYTES
@@ -67,8 +67,13 @@ def read_file(source: str | Path | Any, format: Format | None = None, batch_rows
         else:
             with _opened(path) if path else nullcontext((stream.read, None)) as (read, position):
                 yield from _text(read, position, kind, batch_rows)
-    except (OSError, pa.ArrowException) as error:
-        raise ArgumentRefused(f'file "{name}" can\'t be read as {kind}', detail=f"{error}.", file=name) from error
+    except HeadwaterError:
+        raise
+    except Exception as error:
+        if kind not in BINARY and not isinstance(error, OSError | pa.ArrowException):
+            raise
+        reason = str(error).partition("\n")[0].rstrip(".")[:500] or type(error).__name__
+        raise ArgumentRefused(f'file "{name}" can\'t be read as {kind}', detail=f"{reason}.", file=name) from error
 
 
 @contextmanager

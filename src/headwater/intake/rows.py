@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import ArgumentRefused, UnreadableEvent
+from headwater.errors import ArgumentRefused, TooLarge, UnreadableEvent
 from headwater.intake.batch import Batch
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
@@ -19,6 +19,8 @@ from headwater.intake.layout import Layout
 from headwater.intake.values import as_mapping, column_of
 
 _ROWS_AT_ONCE = 1_048_576
+MOST_DEAD_BYTES = 256 * 1024 * 1024
+"""How many bytes the dead letters of so many rows have together; spelled out, a small table can be many."""
 
 
 @dataclass(frozen=True)
@@ -84,20 +86,27 @@ class ArrowOriginals:
     where: str
     first: int
     numbered: bool
+    topic: str
+    kept: list[int] = field(default_factory=lambda: [0])
+    """How many bytes the rows have together that were asked for."""
 
     def content(self, row: int) -> bytes:
         """The row as JSON."""
-        return row_as_json({name: self.value(row, name) for name in self.table.column_names})
+        columns = zip(self.table.column_names, self.table.columns, strict=True)
+        found = row_as_json({name: _value(column[row]) for name, column in columns})
+        self.kept[0] += len(found)
+        if self.kept[0] > MOST_DEAD_BYTES:
+            raise TooLarge(
+                f'the events for "{self.topic}" that can\'t be read are more than {MOST_DEAD_BYTES:,} bytes',
+                detail=f"The last one of them is at {self.position(row)}. Nothing was appended.",
+                hint="See what is wrong with one of them, or append fewer at a time.",
+            )
+        return found
 
     def value(self, row: int, name: str) -> Any:
         """The value as it was given; what Python has no value for is shown as text."""
-        if name not in self.table.column_names:
-            return None
-        scalar = self.table.column(name)[row]
-        try:
-            return scalar.as_py()
-        except (ValueError, UnicodeDecodeError):
-            return _as_text(scalar)
+        at = self.table.schema.get_field_index(name)
+        return None if at < 0 else _value(self.table.column(at)[row])
 
     def index(self, row: int) -> int:
         """The row's place in the table."""
@@ -108,8 +117,22 @@ class ArrowOriginals:
         return _position(self.where, self.first + row, self.numbered)
 
 
+def _value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError, KeyError, TypeError, NotImplementedError, pa.ArrowException):
+        return _as_text(scalar)
+
+
 def _as_text(scalar: pa.Scalar) -> str:
     """A string that isn't UTF-8 with the odd bytes escaped, an instant with nanoseconds as it is printed."""
+    try:
+        return _printed(scalar)
+    except (ValueError, OverflowError, KeyError, TypeError, NotImplementedError, pa.ArrowException):
+        return f"a value of type {scalar.type}"
+
+
+def _printed(scalar: pa.Scalar) -> str:
     if pa.types.is_timestamp(scalar.type) or pa.types.is_duration(scalar.type) or pa.types.is_time(scalar.type):
         return str(scalar.cast(pa.string()).as_py())
     held = scalar.as_buffer() if hasattr(scalar, "as_buffer") else str(scalar).encode()
@@ -125,8 +148,9 @@ def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = 
     if doubled:
         raise ArgumentRefused(f'{where} has more than one column "{min(doubled)}"', topic=layout.topic)
     for start in range(0, table.num_rows, _ROWS_AT_ONCE):
-        part = table.slice(start, _ROWS_AT_ONCE)
-        originals = ArrowOriginals(part, where, (first or 0) + start, first is not None)
+        # not more than there are: a table without columns would have them then
+        part = table.slice(start, min(_ROWS_AT_ONCE, table.num_rows - start))
+        originals = ArrowOriginals(part, where, (first or 0) + start, first is not None, layout.topic)
         yield Batch(
             [_column(part, name, kind) for name, kind in zip(layout.names, layout.kinds, strict=True)], originals
         )

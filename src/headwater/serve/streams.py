@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-import pyarrow as pa
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused, FormatRefused, TooLarge, UnreadableEvent
+from headwater.intake import DEEPEST, read_stream
+from headwater.intake.arrow_stream import BODY
 from headwater.serve.access import asks
 from headwater.serve.encode import answer
 from headwater.serve.role import Access
@@ -23,14 +23,19 @@ from headwater.serve.token import Place, spell
 JSON = ("application/json",)
 LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 ARROW = ("application/vnd.apache.arrow.stream",)
+MOST_EVENTS = BODY.rows
+"""How many events a body may have."""
 _KEY = re.compile(r"(?P<producer>[\x21-\x7e]{1,200}):(?P<number>\d{1,18})")
-_BETWEEN = re.compile(r"[ \t\r\n,]+")
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
+"""Tells where a value ends; its numbers, of whatever length, are read where their column is known."""
 _BODY = {"content": {kind: {} for kind in (*JSON, LINES[0], *ARROW)}, "required": True}
 
 
 def routes(service: Service) -> APIRouter:
     """The routes below /streams."""
     router = APIRouter(prefix="/streams", tags=["streams"])
+    project = service.project
 
     @router.post("/{name}/events", openapi_extra={"requestBody": _BODY}, status_code=201)
     async def append(
@@ -49,9 +54,9 @@ def routes(service: Service) -> APIRouter:
         sequence = _sequence(request.headers.get("idempotency-key"))
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         with service.appends.taken():
-            rows = _rows(kind, await _body(request, service.settings.body_bytes))
+            body = await _body(request, service.settings.body_bytes)
             receipt = await run_in_threadpool(
-                service.project.append, topic, rows, source=source, sequence=sequence, strict=strict
+                lambda: project.append(topic, _rows(kind, body), source=source, sequence=sequence, strict=strict)
             )
         found = {field: getattr(receipt, field) for field in _RECEIPT}
         token = spell(service.project, Place(topic, receipt.commit))
@@ -136,12 +141,16 @@ async def _body(request: Request, most: int) -> bytes:
 
 def _rows(kind: str, body: bytes) -> Any:
     if kind in JSON or kind in LINES:
-        return _lines(body) if kind in JSON else body
+        lines = _lines(body) if kind in JSON else body
+        if lines.count(b"\n") > MOST_EVENTS:
+            raise TooLarge(
+                f"the body has more than {MOST_EVENTS:,} events",
+                detail="Nothing was appended.",
+                hint="Send them in several requests.",
+            )
+        return lines
     if kind in ARROW:
-        try:
-            return pa.ipc.open_stream(io.BytesIO(body)).read_all()
-        except (pa.ArrowInvalid, OSError) as cause:
-            raise UnreadableEvent("the body is no Arrow stream", detail=f"{cause}. Nothing was appended.") from cause
+        return read_stream(body)
     raise FormatRefused(
         f'the content type "{kind or "none"}" can\'t be taken',
         detail="Nothing was appended.",
@@ -155,21 +164,34 @@ def _lines(body: bytes) -> bytes:
         text = body.decode("utf-8-sig").strip()
         values = list(_elements(text)) if text.startswith("[") else [text]
         if not text.startswith("["):
-            json.loads(text)
+            _DECODER.decode(text)
     except ValueError as cause:
         raise UnreadableEvent("the body is not JSON", detail=f"{cause}. Nothing was appended.") from cause
+    except RecursionError as cause:
+        raise UnreadableEvent(
+            "the body is nested too deeply",
+            detail=f"An event may have {DEEPEST} levels of objects and arrays. Nothing was appended.",
+        ) from cause
     return "\n".join(value.replace("\n", " ").replace("\r", " ") for value in values).encode()
 
 
 def _elements(text: str) -> Iterator[str]:
-    """The elements of an array, as they were written."""
-    json.loads(text)
-    decoder, at = json.JSONDecoder(), 1
-    while True:
-        found = _BETWEEN.match(text, at)
-        at = found.end() if found else at
-        if text[at] == "]":
-            return
-        _, end = decoder.raw_decode(text, at)
-        yield text[at:end]
-        at = end
+    """The elements of an array, as they were written; one at a time, so that other threads come to run."""
+    at, end = _skip(text, 1), len(text)
+    is_first = True
+    while at < end and text[at] != "]":
+        if not is_first:
+            if text[at] != ",":
+                raise ValueError(f"a comma is missing at character {at + 1}")
+            at = _skip(text, at + 1)
+        _, behind = _DECODER.raw_decode(text, at)
+        yield text[at:behind]
+        at, is_first = _skip(text, behind), False
+    if at != end - 1:
+        raise ValueError(f"the array ends at character {at + 1}, and the body at {end}")
+
+
+def _skip(text: str, at: int) -> int:
+    """Where the blanks from a place on end."""
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
