@@ -33,6 +33,10 @@ def entry(folder: Path, number: int) -> Path:
     return folder / "_delta_log" / f"{number:020d}.json"
 
 
+def data_file(folder: Path, commit: int) -> Path:
+    return next(folder.glob(f"{commit:020d}-*.parquet"))
+
+
 def flip(path: Path, at: int, bit: int = 0) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 1 << bit
@@ -50,7 +54,7 @@ def refused(log: TopicLog) -> LogDamaged:
 
 
 def test_a_flipped_bit_in_a_data_file_is_found_wherever_it_is(folder: Path) -> None:
-    path = next(folder.glob("*3-*.parquet"))
+    path = data_file(folder, 3)
     before = path.read_bytes()
     for at in range(0, len(before), 97):
         flip(path, at, at % 8)
@@ -65,13 +69,13 @@ def test_a_flipped_bit_in_a_data_file_is_found_wherever_it_is(folder: Path) -> N
 def test_a_file_that_was_read_is_checked_again_if_it_has_changed(folder: Path) -> None:
     log = opened(folder)
     assert read(log).num_rows == 6
-    flip(next(folder.glob("*3-*.parquet")), 100)
+    flip(data_file(folder, 3), 100)
     with pytest.raises(LogDamaged, match='a file of topic "orders" is damaged'):
         read(log)
 
 
 def test_two_files_in_each_others_place_are_refused(folder: Path) -> None:
-    first, second = next(folder.glob("*2-*.parquet")), next(folder.glob("*3-*.parquet"))
+    first, second = data_file(folder, 2), data_file(folder, 3)
     one, other = first.read_bytes(), second.read_bytes()
     first.write_bytes(other)
     second.write_bytes(one)

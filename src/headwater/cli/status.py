@@ -11,6 +11,7 @@ from headwater.cli.output import console, problems, show_rows
 from headwater.model import spell_duration
 from headwater.operate import Alert, Alerts, Status
 from headwater.operate.figures import Figures
+from headwater.operate.integrity import Integrity
 from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
@@ -35,9 +36,20 @@ def show_status(status: Status) -> None:
         console.print()
         show_rows([_outlet(outlet) for outlet in status.outlets], list(_outlet(status.outlets[0])))
 
+    if status.integrity:
+        _show_integrity(status.integrity)
     if status.alerts:
         console.print()
         show_alerts(status.alerts)
+
+
+def _show_integrity(integrity: Integrity) -> None:
+    """The last good backup, and what the last scrub has found."""
+    if integrity.backup:
+        console.print(f"\nlast good backup: {integrity.backup['at'][:19]} UTC at {escape(integrity.backup['url'])}")
+    for hurt in (integrity.scrub or {}).get("hurt", ()):
+        told = f"{hurt['log']} is damaged in commits {hurt['commits']}: {hurt['reason']}"
+        problems.print(f"[red]{escape(told)}[/]", soft_wrap=True)
 
 
 def show_alerts(alerts: Sequence[Alert]) -> None:

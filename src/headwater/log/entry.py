@@ -29,7 +29,7 @@ from headwater.log.damage import Damage
 from headwater.log.seal import checksum, hash_of, noted, read_note, seal, seal_of
 from headwater.log.storage import Storage
 
-Kind = Literal["create", "append", "history", "tick", "schema", "trim", "position", "derived", "maintenance"]
+Kind = Literal["create", "append", "history", "tick", "schema", "trim", "lost", "position", "derived", "maintenance"]
 Action = dict[str, Any]
 
 FOLDER = "_delta_log"
@@ -121,7 +121,7 @@ class EntryLog:
         if data is None:
             return None
         entry = self._checked(number, data)
-        self._remember(number, entry.seal)
+        self._remember(number, f"{entry.seal} {(entry.note or {}).get('stands_for') or ''}".rstrip())
         return entry
 
     def seal_at(self, number: int) -> str | None:
@@ -130,7 +130,7 @@ class EntryLog:
         if number < 0:
             return None
         if known == number:
-            return sealed
+            return sealed.partition(" ")[0]
         entry = self.read(number)
         return entry.seal if entry else None
 
@@ -165,7 +165,7 @@ class EntryLog:
             raise self.damage.entry(entry.number, "is another one", f"It was written as entry {note['number']}.")
         known, before = self._seals[(entry.number - 1) % _REMEMBERED]
         follows = note.get("previous")
-        if known == entry.number - 1 and follows not in (None, before):
+        if known == entry.number - 1 and follows not in (None, *before.split()):
             detail = f"It follows an entry that was sealed as {follows}; entry {known} is sealed as {before}."
             raise self.damage.entries(known, entry.number, "do not follow each other", detail)
 
@@ -203,6 +203,10 @@ class EntryLog:
                 raise self._pointer_damaged(f"there is no checkpoint {state}")
             raise self.damage.missing(state, state, f"Checkpoint {state} is there.")
         return max(numbers)
+
+    def numbers(self) -> list[int]:
+        """The numbers of all entries that are there, in order."""
+        return self._listed("")
 
     def _listed(self, after: str) -> list[int]:
         names = self.storage.list(FOLDER, after=after)

@@ -63,6 +63,12 @@ class Storage(Protocol):
     def list(self, folder: str, after: str = "") -> list[str]:
         """The names (not paths) in a folder that sort behind `after`, in order."""
 
+    def below(self, folder: str) -> Storage:
+        """The storage that is a folder of this one."""
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        """Every object below, at any depth, and its size; in no order."""
+
     def looks(self, path: str) -> object | None:
         """What changes when an object's bytes do, where that is known without reading them; None where it isn't."""
 
@@ -194,6 +200,17 @@ class LocalStorage:
         with _named(self.root / path), suppress(FileNotFoundError):
             (self.root / path).unlink()
 
+    def below(self, folder: str) -> Storage:
+        return LocalStorage(self.root / folder)
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        with _named(self.root):
+            for folder, _, names in os.walk(self.root):
+                for name in names:
+                    path = Path(folder, name)
+                    with suppress(FileNotFoundError):  # deleted since it was listed
+                        yield path.relative_to(self.root).as_posix(), path.stat().st_size
+
     def looks(self, path: str) -> object | None:
         try:
             stat = os.stat(self.root / path)  # noqa: PTH116  # twice as fast, and asked for each file that is read
@@ -259,6 +276,15 @@ class ObjectStorage:
         with _named(f"{self.url}/{folder}"):
             found = obstore.list(self._store, prefix=folder, offset=f"{folder}/{after}", chunk_size=1000)
             return sorted(item["path"].removeprefix(f"{folder}/") for chunk in found for item in chunk)
+
+    def below(self, folder: str) -> Storage:
+        return open_storage(f"{self.url}/{folder}", self.options)
+
+    def walk(self) -> Iterator[tuple[str, int]]:
+        with _named(self.url):
+            for chunk in obstore.list(self._store, chunk_size=1000):
+                for item in chunk:
+                    yield item["path"], item["size"]
 
     def looks(self, path: str) -> object | None:  # noqa: ARG002
         return None

@@ -20,7 +20,8 @@ class Ledger:
     rows in = used + filtered + late + duplicates + dead. Rows that the view reads more than once count each time.
     `logged` rows are in the log; `dead` are the dead letters of its topics, which never got there. `expanded` are those
     that an EXPLODE made beyond one for each. `assigned` says the same of rows in windows, each counted on its own: a
-    row can be late for one of its windows and in time for another.
+    row can be late for one of its windows and in time for another. `lost` rows of its topics were declared lost: the
+    view may have used them before that, and a replay can't.
     """
 
     view: str
@@ -34,6 +35,7 @@ class Ledger:
     expanded: int = 0
     dead: int = 0
     assigned: Mapping[str, int] | None = None
+    lost: int = 0
 
     @property
     def rows_in(self) -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, LogDamaged
 from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
+from headwater.log.loss import Lost, lost_of
 from headwater.log.read import count_rows
 from headwater.operate.alert import Alert
 from headwater.operate.figures import Figures
+from headwater.operate.integrity import Integrity
 from headwater.operate.ledger import Ledger
 from headwater.operate.outlet import Sent
 from headwater.operate.wish import Paused
@@ -37,7 +39,8 @@ class TopicStatus:
     """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters.
 
     `waits` is what its intake waits for, and `stopped` why it has stopped, if it runs in this process and does so;
-    `paused` says since when it is paused, wherever it runs.
+    `paused` says since when it is paused, wherever it runs. `lost` is what was declared lost of it. One whose log is
+    damaged has stopped, and nothing else is known of it: its head is -1.
     """
 
     topic: str
@@ -49,6 +52,7 @@ class TopicStatus:
     waits: str | None = None
     stopped: str | None = None
     paused: Paused | None = None
+    lost: Lost = field(default_factory=Lost)
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Status:
     views: tuple[ViewStatus, ...]
     outlets: tuple[OutletStatus, ...] = ()
     alerts: tuple[Alert, ...] = ()
+    integrity: Integrity | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
@@ -136,6 +141,8 @@ class Status:
             "views": [self._view(view) for view in self.views],
             "outlets": [outlet.as_dict() for outlet in self.outlets],
             "alerts": [alert.as_dict() for alert in self.alerts],
+            "backup": self.integrity.backup if self.integrity else None,
+            "scrub": self.integrity.scrub if self.integrity else None,
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:
@@ -159,7 +166,10 @@ def topic_status(
     paused: Paused | None = None,
 ) -> TopicStatus:
     """How a topic is, from its log and that of its dead letters, what its intake `waits` for, and why it rests."""
-    clock = log.clock
+    try:
+        clock = log.clock
+    except LogDamaged as damaged:
+        return TopicStatus(log.topic.name, -1, 0, 0, instant(0), (), None, damaged.summary, paused)
     oldest = min((source.mark for source in clock.sources.values()), default=None)
     sources = tuple(
         SourceStatus(name, instant(source.mark), instant(source.arrived), source.mark == oldest)
@@ -168,7 +178,7 @@ def topic_status(
     watermark = instant(clock.watermark)
     counts = count_rows(log), count_open(log, dead)
     why = waits.summary if waits else None, stopped.summary if stopped else None
-    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused)
+    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused, lost_of(log))
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")

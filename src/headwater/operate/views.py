@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.engine.failure import failures_of
-from headwater.errors import ArgumentRefused, HeadwaterError, NotSupportedYet, UnknownStore, ViewBusy
+from headwater.errors import ArgumentRefused, HeadwaterError, LogDamaged, NotSupportedYet, UnknownStore, ViewBusy
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.read import watermark_at
@@ -325,7 +325,7 @@ class Views:
         position = version.position if version else None
         paused = self._paused(planned)
         at_rest = "unreachable" if error else "paused" if paused else "at rest" if version else "empty"
-        heads = {name: max(log.head, 0) for name, log in self._logs(planned).items()}
+        heads = {name: _head(log) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
             figures.state if figures else at_rest,
@@ -560,3 +560,11 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     return NotSupportedYet(
         f'view "{planned.name}" can\'t be executed in this version', detail=reason, origin=planned.view.origin
     )
+
+
+def _head(log: TopicLog) -> int:
+    """The head of a log, as a status tells it: 0 if it is damaged, which its topic says."""
+    try:
+        return max(log.head, 0)
+    except LogDamaged:
+        return 0

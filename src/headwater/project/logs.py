@@ -69,6 +69,11 @@ class Logs:
         """What an intake of some kind keeps about what it has taken in."""
         return self._open(f"intake/{kind}", topic)
 
+    @property
+    def root(self) -> Storage:
+        """Where all of them are."""
+        return open_storage(self._data, self._options)
+
     def storage(self, below: str) -> Storage:
         """A place below the data of the project."""
         return open_storage(f"{self._data}/{below}", self._options)

@@ -24,9 +24,13 @@ from headwater.intake.run import Intake
 from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import LOCAL_SOURCE, wall_clock
 from headwater.log import read as reading
+from headwater.log.backup import BackedUp
 from headwater.log.journal import Now
+from headwater.log.loss import Lost, lost_of
 from headwater.log.maintenance import trim
 from headwater.log.reader import Delivery, Reader
+from headwater.log.repair import Repaired
+from headwater.log.scrub import Scrubbed
 from headwater.operate import (
     Alert,
     Alerts,
@@ -54,6 +58,7 @@ from headwater.project.append import Appender, Load, Progress, Receipt
 from headwater.project.dead import Letters
 from headwater.project.declarations import Declarations
 from headwater.project.intake import Intakes, Waits
+from headwater.project.integrity import Integrities
 from headwater.project.logs import Logs, Since
 from headwater.project.outlet import Outlets
 from headwater.project.run import Listeners, Runner
@@ -102,12 +107,13 @@ class Project:
             self._declarations, self._logs, self._intakes, self._opened_views, folder, settings, self._patience, now,
             open_target,
         )  # fmt: skip
+        self._integrities = Integrities(self._logs, folder, settings, self._audit, now)
         self._overview = Overview(
             self._declarations, self._intakes, self._opened_views, self._outlets, folder, settings, now
         )
         self._runner = Runner(
             self._declarations, self._logs, self.wishes, self._intakes, self._opened_views, self._outlets,
-            self._overview, self.promote,
+            self._overview, self.promote, self._integrities.scrub_share,
         )  # fmt: skip
 
     def __enter__(self) -> Self:
@@ -320,6 +326,30 @@ class Project:
         self._audit.note("trim", self.topic(topic).name, before=before)
         return trim(log, self._logs.first(log, before))
 
+    def scrub(
+        self, topic: str | None = None, *, progress: Callable[[str, int, int], object] = lambda *_: None
+    ) -> list[Scrubbed]:
+        """Read all of every log, or of those of a topic, and check it; what is hurt is told by its commits."""
+        return self._integrities.scrub(None if topic is None else self.topic(topic), progress)
+
+    def backup(self, url: str, *, progress: Callable[[str, int, int], object] = lambda *_: None) -> BackedUp:
+        """Copy what is new of the logs to a folder or URL, consistent while the project runs, and check the copy."""
+        return self._integrities.back_up(url, progress)
+
+    def restore(
+        self, url: str, to: str | None = None, *, progress: Callable[[str, int, int], object] = lambda *_: None
+    ) -> BackedUp:
+        """Copy a backup to the project's data, or to another place, where there must be no log, and check it."""
+        return self._integrities.restore(url, to, progress)
+
+    def repair(self, topic: str, url: str | None = None) -> list[Repaired]:
+        """Put back what is hurt in the logs of a topic: from a backup or a replica, or what follows from the log."""
+        return self._integrities.repair(self.topic(topic), url)
+
+    def declare_lost(self, topic: str, commits: str, reason: str) -> Lost:
+        """Declare hurt commits (such as "3,7-9") of a topic lost, by name; returns what went with them."""
+        return self._integrities.declare_lost(self.topic(topic), commits, reason)
+
     # Views
 
     def catch_up(
@@ -514,7 +544,8 @@ class Project:
         """What became of every event that was sent to the topics of a view; its remainder must be 0."""
         found = self._opened_views().ledger(view)
         topics = [name for name in found.commits if name in self.plan().topics]
-        return replace(found, dead=self._letters.count(topics))
+        lost = sum(lost_of(self._logs.of(name)).rows for name in topics)
+        return replace(found, dead=self._letters.count(topics), lost=lost)
 
     def verify(self, view: str) -> Verified:
         """Recompute a view from the log in batch, up to where its store is, and compare its rows and its ledger."""

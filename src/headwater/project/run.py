@@ -28,6 +28,8 @@ from headwater.project.logs import Logs
 from headwater.project.outlet import Outlets
 from headwater.project.status import Overview
 
+SCRUB = timedelta(hours=1)
+"""How often a share of the logs is read and checked."""
 POLL = timedelta(milliseconds=50)
 """How often is looked whether the end, or a promotion, is wanted."""
 
@@ -65,6 +67,7 @@ class Runner:
         outlets: Outlets,
         overview: Overview,
         promote: Promote,
+        scrub_share: Callable[[], object],
     ) -> None:
         self._declarations = declarations
         self._logs = logs
@@ -74,6 +77,7 @@ class Runner:
         self._outlets = outlets
         self._overview = overview
         self._promote = promote
+        self._scrub_share = scrub_share
         self._ticker: Ticker | None = None
         self._sending: Sending | None = None
 
@@ -102,6 +106,7 @@ class Runner:
             self._overview.watched(wanted, listeners.alerted),
             self._overview.told(),
             Ticker(self._topics(), self._logs.committed, self._closings) as self._ticker,
+            meanwhile("scrubbing", self._scrub_share, SCRUB),
             meanwhile("promoting", lambda: self._obey_promotion(listeners.promoted), POLL),
             self._intakes.running(listeners.waits, listeners.failed) as takes_in,
             Sending(lambda name: self._outlet_run(name, listeners.sent), listeners.failed) as self._sending,

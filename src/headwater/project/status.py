@@ -16,6 +16,7 @@ from headwater.operate import Alert, Alerts, Status, Views
 from headwater.operate.board import Board
 from headwater.operate.figures import Gauge
 from headwater.operate.halt import Until
+from headwater.operate.integrity import IntegrityRecord
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.watchman import Watchman, checked_rules
 from headwater.outlets.webhook import Waiting
@@ -50,6 +51,7 @@ class Overview:
         rules = checked_rules(settings.rules(), declarations.declared, complete=declarations.are_whole)
         self._watchman = Watchman(rules, settings.alerting.every, home)
         self._board = Board(home)
+        self._integrity = IntegrityRecord(home)
         self.gauge = Gauge(lambda view, name: views().logs(view)[name], now)
 
     def status(self) -> Status:
@@ -76,7 +78,10 @@ class Overview:
         figures = [*self._board.read(self._now()), *self.gauge.figures()]  # of what ran here, what is known here
         views = self._views().status({topic.topic: topic.dead for topic in topics}, figures)
         outlets = [self._outlets.status(planned) for planned in plan.outlets.values()]
-        return Status(self._settings.name, self._now(), tuple(topics), tuple(views), tuple(outlets))
+        integrity = self._integrity.read()
+        return Status(
+            self._settings.name, self._now(), tuple(topics), tuple(views), tuple(outlets), integrity=integrity
+        )
 
     def _notifier(self, wanted: threading.Event) -> Notifier | None:
         settings, webhooks = self._settings.alerting, self._settings.webhooks
