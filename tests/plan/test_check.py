@@ -101,7 +101,7 @@ view "v" reads an unknown column "att"
 """,
         """\
 view "v" calls an unknown function "uper"
-  Hint:   Did you mean upper or user?""",
+  Hint:   Did you mean upper?""",
     ),
     (
         AmbiguousColumn,
@@ -149,7 +149,7 @@ view "v" has an output column "_amount", a name that belongs to the log
         """\
 view "v" has an output column without a name
   Detail: The column is UPPER(customer).
-  Hint:   Give it a name with AS.""",
+  Hint:   Give it a name with AS: UPPER(customer) AS upper.""",
     ),
     (
         DependencyCycle,
@@ -184,7 +184,7 @@ view "v" depends on itself
 """,
         """\
 view "v" applies "=" to TIMESTAMP and DOUBLE
-  Hint:   Cast one of them, like CAST(… AS type).""",
+  Hint:   Write at = CAST(weight AS TIMESTAMP), or compare what was meant.""",
     ),
     (
         TypeMismatch,
@@ -196,7 +196,7 @@ view "v" applies "=" to TIMESTAMP and DOUBLE
         """\
 view "v" unites columns of different types as "amount"
   Detail: Their types are DECIMAL(12, 2) and TIMESTAMP.
-  Hint:   Cast one of them to the type of the other.""",
+  Hint:   Let both have one type, like CAST(at AS DECIMAL(12, 2)) AS amount.""",
     ),
     (
         TypeMismatch,
@@ -207,7 +207,8 @@ view "v" unites columns of different types as "amount"
 """,
         """\
 view "v" unites queries with different numbers of columns
-  Detail: One side has 1 columns, the other 2.""",
+  Detail: One side has 1 columns, the other 2.
+  Hint:   Select the same columns on both sides, like CAST(NULL AS STRING) AS name for one that a side lacks.""",
     ),
     (
         UnknownType,
@@ -273,7 +274,7 @@ view "v" keeps state over stream "clicks", which declares no watermark
         """\
 view "v" has a hopping window whose size is not a multiple of its slide
   Detail: Its size is 5 minutes and its slide 2 minutes: rows would be in different numbers of windows.
-  Hint:   Choose a slide that divides the size.""",
+  Hint:   Choose a slide that divides the size, like INTERVAL '1 minute'.""",
     ),
     (
         WindowRefused,
@@ -379,7 +380,7 @@ view "v" joins stream "orders" and stream "payments" without a bound in time
         """\
 view "v" joins stream "orders" and stream "payments" without a bound in time
   Detail: Every row would wait for ever for a partner that may still come.
-  Hint:   Join on window_start and window_end of the same window, or add a time bound.""",
+  Hint:   Join the same windows: AND o.window_start = p.window_start AND o.window_end = p.window_end.""",
     ),
     (
         UnboundedState,
@@ -390,8 +391,8 @@ view "v" joins stream "orders" and stream "payments" without a bound in time
 """,
         """\
 view "v" groups rows for ever
-  Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Group by a window (FROM TUMBLE(TABLE …)), or state how long a group is kept with retention = '…'.""",
+  Detail: DATE_TRUNC('HOUR', at) is a value like any other: it doesn't say when a group is over. A window does.
+  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY window_start, window_end, and window_start in place of it.""",
     ),
     (
         UnboundedState,
@@ -403,7 +404,7 @@ view "v" groups rows for ever
         """\
 view "v" removes duplicates for ever
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Add the event time or a window to the columns, or state how long one counts with retention = '…'.""",
+  Hint:   Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days').""",
     ),
     (
         UnboundedState,
@@ -413,9 +414,9 @@ view "v" removes duplicates for ever
 --             ^ here
 """,
         """\
-view "v" looks at the rows around a row for ever
+view "v" looks with "lag" at rows of any age
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Write a frame in time (RANGE BETWEEN INTERVAL … PRECEDING AND CURRENT ROW), or state horizon = '…'.""",
+  Hint:   State how far back a row can matter: WITH (horizon = '1 hour').""",
     ),
     (
         UnboundedState,
@@ -427,7 +428,7 @@ view "v" looks at the rows around a row for ever
         """\
 view "v" ranks rows for ever
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Partition by a window, or state how far back rows count with retention = '…'.""",
+  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end. Or state how long a row counts: WITH (retention = '30 days').""",
     ),
     (
         UnversionedJoin,
@@ -451,7 +452,7 @@ view "v" joins table "customers" as it happens to be when a row is processed
         """\
 view "v" asks stream "payments" for its rows as of an instant
   Detail: Only a table whose changes have an event time and a watermark has versions.
-  Hint:   Declare it with CREATE TABLE … PRIMARY KEY and WATERMARK FOR ….""",
+  Hint:   Declare it with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR … AS …, or join within a bound in time.""",
     ),
     (
         ImpureFunction,
@@ -526,7 +527,7 @@ view "v" ranks rows with "rank" in no stated order
         """\
 view "v" aggregates with "sum", whose value may differ between executions
   Detail: What may differ: the last digits of a floating-point result.
-  Hint:   Keep it if an estimate is enough, or cast to DECIMAL for an exact sum.""",
+  Hint:   Keep it if an estimate is enough, or write sum(CAST(weight AS DECIMAL(18, 6))), which is exact.""",
     ),
     (
         UngroupedColumn,
@@ -700,8 +701,9 @@ view "v" has a frame in time over rows that time doesn't order
     )
 """,
         """\
-view "v" uses MATCH_RECOGNIZE, which has no executor in this version
-  Detail: The pattern is understood and kept in the model.""",
+view "v" uses MATCH_RECOGNIZE, which is not supported yet
+  Detail: The pattern is understood and kept in the model.
+  Hint:   Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). It will come.""",
     ),
     (
         NotSupportedYet,
@@ -734,7 +736,7 @@ view "v" uses a subquery as a value that looks at rows of all time
 --                    ^ here
 """,
         """\
-view "v" asks for the rows of a subquery inside an expression, which has no executor in this version
+view "v" asks for the rows of a subquery inside an expression, which is not supported yet
   Hint:   Let IN or NOT IN be a condition of WHERE on its own, write EXISTS, or join with ON.""",
     ),
     (
@@ -745,7 +747,7 @@ view "v" asks for the rows of a subquery inside an expression, which has no exec
 --                                                        ^ here
 """,
         """\
-view "v" computes over the rows of a table, which has no executor in this version
+view "v" computes over the rows of a table, which is not supported yet
   Detail: A change of the table would have to take back what its old row added.
   Hint:   Read the changes as a stream: declare it with CREATE STREAM.""",
     ),

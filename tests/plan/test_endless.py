@@ -28,7 +28,7 @@ def test_an_endless_partition_needs_a_horizon_and_no_more(call: str) -> None:
     query = f"SELECT id, {call} AS found FROM orders"
     (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
     assert type(finding) is UnboundedState
-    assert "state horizon = '…'" in (finding.hint or "")
+    assert "WITH (horizon = '1 hour')" in (finding.hint or "")
     assert view(query, "WITH (horizon = '1 hour')").execution.kind == "settle"
 
 

@@ -253,7 +253,7 @@ def test_what_else_stands_in_from_is_asked_for() -> None:
         ("SELECT i + b FROM t", TypeMismatch, 'applies "+" to INT and BOOLEAN'),
         ("SELECT i FROM t WHERE i", TypeMismatch, 'applies "WHERE" to INT'),
         ("SELECT CAST(dt AS INT) FROM t", TypeMismatch, "casts DATE to INT, which Spark can't do"),
-        ("SELECT st.c FROM t", TypeMismatch, 'takes a field "c" of a value that has none'),
+        ("SELECT st.c FROM t", TypeMismatch, 'takes a field "c" that it hasn\'t'),
         ("SELECT idd FROM t", UnknownColumn, 'reads an unknown column "idd"'),
         (
             "SELECT i FROM t AS a JOIN t AS b ON a.l = b.l",

@@ -13,13 +13,13 @@ from typing import cast
 
 from sqlglot import exp
 
-from headwater import sql
-from headwater.errors import AmbiguousColumn, NotSupportedYet, OrderDependent, UnknownColumn
-from headwater.plan.context import Context, did_you_mean
+from headwater.errors import AmbiguousColumn, NotSupportedYet, OrderDependent
+from headwater.plan.context import Context
 from headwater.plan.inline import inline_functions, with_fields
 from headwater.plan.positions import columns_of, move, place
 from headwater.plan.scope import Scope
 from headwater.plan.stages import Field
+from headwater.plan.unknown_column import refuse_unknown_column
 
 Aliases = Mapping[str, exp.Expr]
 """Bound expressions by the names that the SELECT gives them, in lower case: a column of the same name comes first."""
@@ -87,7 +87,7 @@ def refuse_subquery(context: Context, query: exp.Expr) -> None:
     """Report a subquery whose rows are asked for in the middle of an expression."""
     context.refuse(
         NotSupportedYet,
-        "asks for the rows of a subquery inside an expression, which has no executor in this version",
+        "asks for the rows of a subquery inside an expression, which is not supported yet",
         query,
         hint="Let IN or NOT IN be a condition of WHERE on its own, write EXISTS, or join with ON.",
     )
@@ -136,12 +136,5 @@ def refuse_varying(context: Context, name: str, at: exp.Expr) -> None:
 def _refuse_unknown(context: Context, column: exp.Column, names: _Names) -> None:
     if not all(scope.complete for scope in names.scopes.values()):
         return
-    known = list(dict.fromkeys(name for scope in names.scopes.values() for name in scope.names()))
-    context.refuse(
-        UnknownColumn,
-        f'reads an unknown column "{sql.spell(column)}"',
-        column,
-        detail=f"Its inputs have the columns {', '.join(known)}." if known else None,
-        hint=did_you_mean(column.name, known),
-        column_name=column.name,
-    )
+    parts = [part.name for part in column.parts]
+    refuse_unknown_column(context, column, parts, list(names.scopes.values()))

@@ -29,6 +29,7 @@ from headwater.errors import (
     UnknownFunction,
     UnknownName,
     UnknownType,
+    UnnamedColumn,
     UnversionedJoin,
     WindowRefused,
 )
@@ -45,20 +46,28 @@ _ABOUT_TYPES = (TypeMismatch, UnknownType)
 _NOWHERE = Origin("")
 
 
-def causes(findings: Iterable[Finding], refused: Collection[str], edges: Collection[Edge]) -> tuple[Finding, ...]:
+def causes(
+    findings: Iterable[Finding], refused: Collection[str], blind: Collection[str], edges: Collection[Edge]
+) -> tuple[Finding, ...]:
     """The findings that stand for a cause of their own, in the order of the files, each once.
 
-    `refused` are the names of declarations that couldn't be read, `edges` say which view reads what.
+    `refused` are the names of declarations that couldn't be read, `blind` the views that read one of those; `edges` say
+    which view reads what.
     """
     known = sorted(findings, key=lambda found: (found.origin or _NOWHERE, found.code(), found.summary))
     unread = {name.lower() for name in refused}
-    holed = {str(found.fields["view"]) for found in known if isinstance(found, _HOLES) and "view" in found.fields}
-    broken = _downstream(holed, edges)
+    holed = _views(found for found in known if isinstance(found, _HOLES))
+    blind = _views(found for found in known if isinstance(found, UnknownName)) | set(blind)
+    broken = _downstream(holed, edges) | blind | _downstream(blind, edges)
     by_view: dict[str, list[Finding]] = {}
     for found in known:
         by_view.setdefault(str(found.fields.get("view", "")), []).append(found)
     own = [found for found in known if not _follows(found, by_view[str(found.fields.get("view", ""))], broken)]
     return tuple(_merged(_once(found for found in own if not _is_unread(found, unread))))
+
+
+def _views(findings: Iterable[Finding]) -> set[str]:
+    return {str(found.fields["view"]) for found in findings if "view" in found.fields}
 
 
 def _downstream(views: set[str], edges: Collection[Edge]) -> set[str]:
@@ -80,8 +89,10 @@ def _follows(finding: Finding, beside: Collection[Finding], broken: Collection[s
         return below or any(isinstance(other, _BREAKS) for other in beside)
     if isinstance(finding, _ABOUT_GROUPS):
         return any(isinstance(other, (*_HOLES, QueryRefused)) for other in beside)
-    if isinstance(finding, _ABOUT_TYPES) and "VOID" in finding.summary:
-        return below or any(isinstance(other, _HOLES) for other in beside)
+    if isinstance(finding, UnnamedColumn):
+        return any(isinstance(other, _HOLES) and other.origin == finding.origin for other in beside)
+    if isinstance(finding, _ABOUT_TYPES):
+        return below or ("VOID" in finding.summary and any(isinstance(other, _HOLES) for other in beside))
     return False
 
 

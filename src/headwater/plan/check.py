@@ -80,7 +80,7 @@ class _Check:
         for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
             self._plan(view)
         outlets = check_outlets(self.project, self.planned, self.findings, self.refused)
-        findings = causes(self.findings, self.refused, graph.edges)
+        findings = causes(self.findings, self.refused, self._blind(), graph.edges)
         return Plan(self.project, findings, self.planned, graph, called(self.functions), outlets)
 
     # Names
@@ -144,6 +144,11 @@ class _Check:
             if (found := self._find(name)) is not None
         }
         return Graph(dict(sorted(relations.items())), tuple(sorted(edges)))
+
+    def _blind(self) -> set[str]:
+        """The views that read a declaration that couldn't be read."""
+        reads = {view.name: {name.lower() for name in self._names_read(view)} for view in self.project.views}
+        return {view for view, names in reads.items() if any(n in self.refused and not self._find(n) for n in names)}
 
     def _names_read(self, view: model.View) -> Iterable[str]:
         if isinstance(view.query, model.PythonQuery):

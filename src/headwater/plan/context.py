@@ -7,8 +7,7 @@ name doesn't make a finding out of every column behind it.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -59,17 +58,11 @@ class Context:
         found = (item for item in items if item.alias_or_name.lower() == name.lower())
         return self.origin(next(found, self.tree))
 
+    def first_source(self) -> str:
+        """The name of the first thing that the query reads."""
+        tables = self.tree.find_all(exp.Table) if self.tree is not None else ()
+        return next((table.name for table in tables if isinstance(table.this, exp.Identifier)), "…")
+
     def with_cte(self, name: str, relation: Relation) -> Context:
         """The same context with one more common table expression."""
         return replace(self, ctes={**self.ctes, name.lower(): relation})
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint with the nearest of the known names, if one is near.
-
-    >>> did_you_mean("ordrs", ["orders", "payments"])
-    'Did you mean "orders"?'
-    """
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return f'Did you mean "{by_lower[near[0]]}"?' if near else None

@@ -14,7 +14,8 @@ from headwater import model, sql
 from headwater.errors import ImpureFunction, QueryRefused
 from headwater.plan.calls import call_of, calls_in, impure_detail, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.functions import Kind, Stability
+from headwater.plan.functions import SOURCE, Kind, Stability
+from headwater.plan.functions import find as find_function
 from headwater.plan.own_function import called
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
@@ -70,7 +71,8 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         typer.problems.clear()
         typer.condition(root.this, clause)
     for problem in typer.problems:
-        found = {"detail": problem.detail, "hint": problem.hint, **problem.fields}
+        hint = problem.hint.replace(SOURCE, context.first_source()) if problem.hint else None
+        found = {"detail": problem.detail, "hint": hint, **problem.fields}
         context.refuse(problem.kind, problem.summary, problem.node, **found)
     check_purity(context, root)
     check_places(context, root, clause)
@@ -123,7 +125,8 @@ _PLACES = {Kind.WINDOW: "without OVER"}
 def check_places(context: Context, root: exp.Paren, clause: str | None) -> None:
     """Report calls that look at many rows, or make many, where one row is meant, and `*` where one value is meant."""
     for star in root.find_all(exp.Star):
-        if not isinstance(star.parent, exp.Count):
+        unknown = isinstance(star.parent, exp.Anonymous) and find_function(star.parent.name) is None
+        if not isinstance(star.parent, exp.Count) and not unknown:
             context.refuse(QueryRefused, "uses * where a value is meant", star, hint="Name the columns.")
     whole = unwrapped(root.this)
     if clause is None and (isinstance(whole, exp.Window) or (call_of(whole) and is_aggregate(whole))):

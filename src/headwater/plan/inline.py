@@ -43,6 +43,7 @@ def _expanded(context: Context, call: exp.Anonymous, function: model.Function, w
             f'calls the function "{function.name}" with {given} arguments in place of {needed}',
             call,
             detail=f"Its parameters are ({wanted}).",
+            hint=f"Write {function.name}({', '.join(parameter.name for parameter in function.parameters)}).",
         )
         return move(exp.Null(), call)
     arguments = {

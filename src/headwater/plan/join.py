@@ -21,6 +21,7 @@ from headwater.plan.bounds import Distance, distances
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression, pair_expression
 from headwater.plan.item import unique_name
+from headwater.plan.other_join import refuse_other_join
 from headwater.plan.positions import columns_of
 from headwater.plan.scope import Scope
 from headwater.plan.source import refuse_no_watermark
@@ -78,14 +79,9 @@ def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
     return [node]
 
 
-def kind_of(context: Context, node: exp.Join) -> JoinKind:
-    """What the words before JOIN ask for."""
-    kind = _KINDS.get((node.side.upper(), node.kind.upper()))
-    if kind is None or node.method:
-        words = " ".join(word for word in (node.method, node.side, node.kind) if word).upper()
-        hint = "Write INNER, LEFT, RIGHT, FULL, LEFT SEMI or LEFT ANTI JOIN with ON or USING."
-        context.refuse(QueryRefused, f"uses {words} JOIN, which has no meaning here", node, hint=hint)
-    return kind or "inner"
+def kind_of(node: exp.Join) -> JoinKind | None:
+    """What the words before JOIN ask for, None if it isn't there."""
+    return None if node.method else _KINDS.get((node.side.upper(), node.kind.upper()))
 
 
 def join(
@@ -93,7 +89,9 @@ def join(
 ) -> Scope:
     """The scope behind a JOIN. `more` are conditions of an inner join that the author wrote in WHERE."""
     right = Scope.of(name, relation)
-    kind = kind_of(context, node)
+    kind = kind_of(node)
+    if kind is None:
+        return refuse_other_join(context, node, left, right)
     using = [identifier.name for identifier in node.args.get("using") or ()]
     conditions = [_using(column, left, right) for column in using]
     conditions += [*conjuncts_of(node.args.get("on")), *more]
@@ -245,7 +243,7 @@ def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
     tables = [side for side in (left, right) if is_table(side.stage)]
     if len(tables) == 2:
         hint = "Join a stream with each table as of the stream's event time."
-        context.refuse(NotSupportedYet, "joins two tables, which has no executor in this version", at, hint=hint)
+        context.refuse(NotSupportedYet, "joins two tables, which is not supported yet", at, hint=hint)
     elif tables:
         other = right if tables[0] is left else left
         _refuse_unversioned(context, tables[0], other, at)
@@ -297,7 +295,10 @@ def _refuse_unbounded(context: Context, left: Scope, right: Scope, found: list[D
         between = f"{right.spell(half.right)} − {left.spell(half.left)}"
         detail = f"The condition bounds {between} on one side only; the {missing} bound is missing."
     if any(isinstance(stage, Assign) for side in (left, right) for stage in side.stage.walk()):
-        hint = "Join on window_start and window_end of the same window, or add a time bound."
+        names = [source.name for side in (left, right) for source in side.sources if source.name]
+        one, other = (names[0], names[-1]) if len(names) > 1 else ("l", "r")
+        hint = f"Join the same windows: AND {one}.window_start = {other}.window_start "
+        hint += f"AND {one}.window_end = {other}.window_end."
     else:
         one, other = _time_of(left), _time_of(right)
         bound = f"{other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR"
@@ -322,6 +323,14 @@ def _as_of(context: Context, left: Scope, right: Scope, instant: exp.Expr | None
     return AsOf(time.name if time else "")
 
 
+def _versioned(stage: Stage) -> str:
+    """What gives a table versions."""
+    scan = next(iter(_scans(stage)), None)
+    if scan is not None and scan.kind == "table":
+        return f'Declare table "{scan.relation}" with a TIMESTAMP and WATERMARK FOR changed_at AS changed_at.'
+    return "Declare it with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR … AS …, or join within a bound in time."
+
+
 def _refuse_as_of(context: Context, stage: Stage, at: exp.Expr) -> None:
     named = _named(stage)
     context.refuse(
@@ -329,5 +338,5 @@ def _refuse_as_of(context: Context, stage: Stage, at: exp.Expr) -> None:
         f"asks {named} for its rows as of an instant",
         at,
         detail="Only a table whose changes have an event time and a watermark has versions.",
-        hint="Declare it with CREATE TABLE … PRIMARY KEY and WATERMARK FOR ….",
+        hint=_versioned(stage),
     )

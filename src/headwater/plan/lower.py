@@ -15,8 +15,8 @@ from headwater import sql
 from headwater.errors import NotSupportedYet, Origin, QueryRefused, UnnamedColumn
 from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
-from headwater.plan.calls import is_generator
-from headwater.plan.context import Context, Relation, did_you_mean
+from headwater.plan.calls import call_of, is_generator
+from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression
 from headwater.plan.item import Item
 from headwater.plan.join import conjuncts_of, join
@@ -31,6 +31,7 @@ from headwater.plan.source import NOTHING, expand, expand_item, refuse_decoratio
 from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
 from headwater.plan.subquery import with_values
 from headwater.plan.union import union
+from headwater.sql.refusal import did_you_mean
 from headwater.sql.spelling import spell_name
 
 
@@ -54,7 +55,9 @@ def lower(context: Context, query: exp.Expr) -> Relation:
 
 def _cte(context: Context, cte: exp.CTE) -> Relation:
     if isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive"):
-        context.refuse(NotSupportedYet, "uses WITH RECURSIVE, which has no executor in this version", cte)
+        hint = "Write one view for each step, each reading the one before it."
+        context.refuse(NotSupportedYet, "uses WITH RECURSIVE, which is not supported yet", cte, hint=hint)
+        return NOTHING
     relation = lower(context, cte.this)
     names = [column.name for column in cte.args["alias"].columns] if cte.args.get("alias") else []
     return rename(context, cte, relation, names) if names else relation
@@ -66,7 +69,8 @@ def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str])
     if not relation.complete:
         return relation
     if len(names) != len(fields):
-        context.refuse(QueryRefused, f"names {len(names)} of {len(fields)} columns in an alias", at)
+        hint = f"Name as many as there are: ({', '.join(field.name for field in fields)})."
+        context.refuse(QueryRefused, f"names {len(names)} of {len(fields)} columns in an alias", at, hint=hint)
         return replace(relation, complete=False)
     named = tuple(Named(name, _column(field)) for name, field in zip(names, fields, strict=True))
     columns = tuple(replace(field, name=name) for name, field in zip(names, fields, strict=True))
@@ -116,13 +120,19 @@ def _refuse_clauses(context: Context, select: exp.Select) -> None:
     if pattern := select.args.get("match"):
         context.refuse(
             NotSupportedYet,
-            "uses MATCH_RECOGNIZE, which has no executor in this version",
+            "uses MATCH_RECOGNIZE, which is not supported yet",
             pattern,
             detail="The pattern is understood and kept in the model.",
+            hint="Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). "
+            "It will come.",
         )
     clause = select.args.get("distinct")
     if clause is not None and clause.args.get("on"):
-        hint = "Write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1."
+        keys = ", ".join(sql.spell(part) for part in clause.args["on"].unnest().iter_expressions() or ())
+        keys = keys or sql.spell(clause.args["on"].unnest())
+        order = [sql.spell(term) for term in select.args["order"].expressions] if select.args.get("order") else []
+        last = next((term for term in reversed(order) if term != keys), "at DESC")
+        hint = f"Write QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY {last}) = 1 in place of it."
         context.refuse(QueryRefused, "uses DISTINCT ON, which Spark SQL doesn't have", clause, hint=hint)
 
 
@@ -132,7 +142,9 @@ def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation
     if query.args.get("offset"):
         hint = "Leave it out; whoever queries the view can page through it."
         context.refuse(QueryRefused, "skips rows with OFFSET", query.args["offset"], hint=hint)
-    if order is None and limit is None:
+    distinct = query.args.get("distinct")
+    is_on = isinstance(distinct, exp.Distinct) and distinct.args.get("on")  # which is another finding
+    if (order is None and limit is None) or is_on:
         return relation
     count = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression") if limit is not None else None
     if order is None or not (isinstance(count, exp.Literal) and count.is_int):
@@ -272,9 +284,8 @@ def _star(context: Context, node: exp.Expr, scope: Scope) -> list[Item]:
     owner = node.table if isinstance(node, exp.Column) else ""
     if owner and scope.source(owner) is None:
         known = [found.name for found in scope.sources]
-        context.refuse(
-            QueryRefused, f'reads "{owner}.*", but no input has that name', node, hint=did_you_mean(owner, known)
-        )
+        hint = did_you_mean(owner, known) or f"Write {' or '.join(f'{name}.*' for name in known if name) or '*'}."
+        context.refuse(QueryRefused, f'reads "{owner}.*", but no input has that name', node, hint=hint)
     left_out = {column.name.lower() for column in star.args.get("except_") or ()}
     return [
         Item(name, exp.column(exp.to_identifier(field.name)), node)
@@ -293,9 +304,17 @@ def _one(context: Context, node: exp.Expr, scope: Scope, before: list[Item]) -> 
             "has an output column without a name",
             node,
             detail=f"The column is {inner.sql(dialect=sql.Headwater, comments=False)}.",
-            hint="Give it a name with AS.",
+            hint=_name_for(inner, scope),
         )
     return Item(name or f"column_{len(before) + 1}", bind(context, inner, scope, aliases), node)
+
+
+def _name_for(inner: exp.Expr, scope: Scope) -> str:
+    """How to give an output column a name."""
+    if isinstance(inner, exp.Literal) and inner.is_string and scope.find(inner.name):
+        return f"Write `{inner.name}`, or leave the quotes out: what stands in double quotes is a text."
+    call = call_of(inner)
+    return f"Give it a name with AS: {sql.spell(inner)} AS {call.info.name if call else 'name'}."
 
 
 def _qualify(context: Context, select: exp.Select, scope: Scope, items: list[Item]) -> exp.Expr | None:
@@ -307,13 +326,25 @@ def _qualify(context: Context, select: exp.Select, scope: Scope, items: list[Ite
 
 def _project(context: Context, select: exp.Select, stage: Stage, items: list[Item]) -> Stage:
     named: list[Named] = []
+    twice: dict[int, list[Item]] = {}
     for item in items:
         if item.name.lower() in {found.name.lower() for found in named}:
-            hint = "Give one of them another name with AS."
-            context.refuse(QueryRefused, f'has two output columns named "{item.name}"', item.written, hint=hint)
+            twice.setdefault(id(item.written), []).append(item)
             continue
         named.append(Named(item.name, expression(context, item.node, stage)))
+    for several in twice.values():
+        _refuse_twice(context, several)
     return Project(tuple(passed(found, stage) for found in named), stage, tuple(named), origin=context.origin(select))
+
+
+def _refuse_twice(context: Context, items: list[Item]) -> None:
+    """Report output columns whose names are taken; those of one `*` at once."""
+    written, names = items[0].written, [item.name for item in items]
+    shown = " and ".join(f'"{name}"' for name in names)
+    hint = "Give one of them another name with AS."
+    if _is_star(written):
+        hint = f"Write {sql.spell(written)} EXCEPT ({', '.join(names)}), and those you need with names of their own."
+    context.refuse(QueryRefused, f"has two output columns named {shown}", written, hint=hint)
 
 
 def distinct(stage: Stage, origin: Origin | None) -> Stage:

@@ -17,11 +17,11 @@ from sqlglot import exp
 from headwater import model, sql
 from headwater.errors import DeclarationError, Finding, ImpureFunction, QueryRefused, UnknownColumn, UnknownType
 from headwater.plan.calls import calls_in, impure_detail
-from headwater.plan.context import did_you_mean
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import SparkType, from_arrow
 from headwater.plan.typing.expression import Columns, Typer
 from headwater.plan.uses import whole_source
+from headwater.sql.refusal import did_you_mean
 
 
 class _Parameters:
@@ -123,7 +123,8 @@ def _unknown(function: model.Function, body: exp.Expr) -> list[Finding]:
             UnknownColumn,
             f'names "{name}", which is none of its parameters',
             detail=f"Its parameters are {', '.join(known)}." if known else "It has no parameters.",
-            hint=did_you_mean(name, known),
+            hint=did_you_mean(name, known)
+            or f"Add it to the parameters: {function.name}({', '.join([*known, name])}).",
         )
         for name in names
         if name.lower() not in {parameter.lower() for parameter in known}

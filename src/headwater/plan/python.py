@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from headwater import model
 from headwater.errors import QueryRefused, UnknownName
-from headwater.plan.context import Context, Relation, did_you_mean
+from headwater.plan.context import Context, Relation
 from headwater.plan.prune import prune
 from headwater.plan.source import NOTHING
 from headwater.plan.stages import Ancestor, Apply, Field, Role, Stage
 from headwater.plan.uses import whole_source
+from headwater.sql.refusal import did_you_mean
 
 _TIMES = (Role.EVENT_TIME, Role.WINDOW_START, Role.WINDOW_END, Role.WINDOW_TIME)
 

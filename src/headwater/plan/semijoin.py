@@ -65,7 +65,9 @@ def _in(context: Context, node: exp.In, scope: Scope, lower: Lower, negated: boo
     if len(values) != len(found):
         if right.complete:
             detail = f"One side has {len(values)} values, the subquery {len(found)} columns."
-            context.refuse(QueryRefused, "compares IN with another number of columns", node, detail=detail)
+            columns = "one column" if len(values) == 1 else f"{len(values)} columns"
+            hint = f"Select {columns} in the subquery."
+            context.refuse(QueryRefused, "compares IN with another number of columns", node, detail=detail, hint=hint)
         return scope
     empty = Scope(right.stage, (), {})
     left = [bind_pair(context, value, scope, empty) for value in values]

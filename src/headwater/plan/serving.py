@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.errors import Finding, OptionRefused, StoreRefused
-from headwater.plan.context import Context, did_you_mean
+from headwater.plan.context import Context
 from headwater.plan.planned import PlannedView
+from headwater.sql.refusal import did_you_mean
 
 _WITHOUT_LAYOUTS = ("sqlite", "postgresql", "postgres", "delta")
 _WITHOUT_INDEXES = ("redis", "rediss", "delta")

@@ -14,16 +14,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NoWatermark, QueryRefused, UnknownColumn, UnknownName, WindowRefused
+from headwater.errors import NoWatermark, QueryRefused, UnknownName, WindowRefused
 from headwater.plan.bind import bind, refuse_varying
 from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
-from headwater.plan.context import Context, Relation, did_you_mean
+from headwater.plan.calls import is_generator
+from headwater.plan.context import Context, Relation
 from headwater.plan.expression import ancestors_of, expression, generated_types
+from headwater.plan.functions import hint_for
 from headwater.plan.item import Item, unique_name
 from headwater.plan.panes import MOST_WINDOWS, is_overlapping, windows_per_row
 from headwater.plan.prune import WINDOW_COLUMNS
 from headwater.plan.scope import Scope, Source
 from headwater.plan.stages import Assign, Expand, Field, Role, Scan, Stage
+from headwater.plan.unknown_column import refuse_unknown_column
+from headwater.sql.refusal import did_you_mean
 
 Lower = Callable[[Context, exp.Query], Relation]
 
@@ -47,19 +51,43 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
         return name, _named(context, node)
     if (view := sql.late_view(node)) is not None:
         return node.alias or view.name, _late(context, view)
+    _refuse_source(context, node)
+    return name, NOTHING
+
+
+def _refuse_source(context: Context, node: exp.Expr) -> None:
+    """Report an item of FROM that nothing can be read from."""
+    called = node.this if isinstance(node, exp.Table) else node
+    name = called.name if isinstance(called, exp.Anonymous) else called.key
+    arguments = [sql.spell(part) for part in called.iter_expressions()]
+    if isinstance(node, exp.Paren) or node.args.get("joins"):
+        hint = "Write the joins one after the other, without parentheses."
+        context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
+        return
+    if name.lower() == "stream" and arguments:
+        hint = f"Write FROM {arguments[0]}: a stream is read by its name."
+        context.refuse(QueryRefused, "reads STREAM(…), as Spark has it", node, hint=hint)
+        return
+    written = hint_for("unnest" if name.lower() == "flatten" else name, arguments)
+    if written is not None and "explode(" in written:
+        call = written.removeprefix("Write ").removesuffix(".")
+        hint = f"Write LATERAL VIEW {call} t AS element behind the stream that it is computed from."
+        context.refuse(QueryRefused, f'reads rows that "{name.lower()}" makes', node, hint=hint)
+        return
     context.refuse(
         QueryRefused,
         "reads something that is neither a stream, a table, a view nor a query",
         node,
         hint="Name a declared stream, table or view in FROM.",
     )
-    return name, NOTHING
 
 
 def refuse_decorations(context: Context, node: exp.Expr) -> None:
     """Report what can't stand behind an item of FROM, or behind a query in parentheses."""
     if node.args.get("sample"):
-        context.refuse(QueryRefused, "reads a random sample of its input", node.args["sample"], detail=_SAMPLED)
+        hint = "Choose by what identifies an event: WHERE pmod(xxhash64(id), 100) < 10."
+        at = node.args["sample"]
+        context.refuse(QueryRefused, "reads a random sample of its input", at, detail=_SAMPLED, hint=hint)
     if node.args.get("joins"):
         hint = "Write the joins one after the other, or name a subquery."
         context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
@@ -74,12 +102,15 @@ def _named(context: Context, node: exp.Table) -> Relation:
     found = cte or context.relation(name)
     if found is None:
         known = [*context.ctes, *context.names]
+        near = did_you_mean(name, known)
+        if name.upper() == "STREAM" and node.alias:
+            near = f"Write FROM {node.alias}: a stream is read by its name."
         context.refuse(
             UnknownName,
             f'reads "{name}", which is declared nowhere',
             node,
             detail="No stream, table or view has that name.",
-            hint=did_you_mean(name, known) or "Declare it with CREATE STREAM, CREATE TABLE or CREATE VIEW.",
+            hint=near or "Declare it with CREATE STREAM, CREATE TABLE or CREATE VIEW.",
             name=name,
         )
     return found or NOTHING
@@ -144,15 +175,7 @@ def _refuse_unknown_time(context: Context, call: sql.WindowCall, stage: Stage) -
 
 
 def _refuse_unknown(context: Context, at: exp.Expr, name: str, stage: Stage) -> None:
-    known = [field.name for field in stage.visible]
-    context.refuse(
-        UnknownColumn,
-        f'reads an unknown column "{name}"',
-        at,
-        detail=f"Its inputs have the columns {', '.join(known)}.",
-        hint=did_you_mean(name, known),
-        column_name=name,
-    )
+    refuse_unknown_column(context, at, [name], [Scope.of("", Relation(stage))])
 
 
 def _check_time(context: Context, call: sql.WindowCall, time: Field, relation: Relation) -> None:
@@ -199,7 +222,7 @@ def _check_shape(context: Context, call: sql.WindowCall) -> None:
             "has a hopping window whose size is not a multiple of its slide",
             call.node,
             detail=f"Its size is {size} and its slide {slide}: rows would be in different numbers of windows.",
-            hint="Choose a slide that divides the size.",
+            hint=f"Choose a slide that divides the size, like INTERVAL '{_dividing(window.size, window.slide)}'.",
         )
     elif is_overlapping(window) and (count := windows_per_row(window)) > MOST_WINDOWS:
         context.refuse(
@@ -211,8 +234,26 @@ def _check_shape(context: Context, call: sql.WindowCall) -> None:
         )
 
 
+def _dividing(size: timedelta, slide: timedelta) -> str:
+    """The longest slide in whole units that divides the size and isn't longer than the wanted one."""
+    units = (
+        timedelta(days=1),
+        timedelta(hours=1),
+        timedelta(minutes=1),
+        timedelta(seconds=1),
+        timedelta(milliseconds=1),
+    )
+    for unit in (found for found in units if found <= slide):
+        for count in range(slide // unit, 0, -1):
+            if not size % (count * unit):
+                return model.spell_duration(count * unit)
+    return model.spell_duration(size)
+
+
 def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
     """The scope with the columns that a LATERAL VIEW or a LATERAL generator gives for each row."""
+    if not is_generator(lateral.this):
+        return _refuse_generator(context, scope, lateral)
     generator = bind(context, lateral.this, scope)
     alias = lateral.args.get("alias")
     names = [column.name for column in alias.columns] if alias else []
@@ -220,6 +261,28 @@ def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
     places = {name.lower(): name for name in stage.outputs}
     added = Source(alias.name if alias else "", stage.outputs, places)
     return Scope(stage, (*scope.sources, added), scope.merged)
+
+
+def _refuse_generator(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
+    """Report a LATERAL call that makes no rows; what it would have given isn't known."""
+    call = lateral.this
+    inner = call.expressions[0] if isinstance(call, exp.Anonymous) and call.expressions else call.this
+    wrapped = isinstance(call, exp.Anonymous) and call.name.lower() == "table"
+    argument = inner.expression if isinstance(inner, exp.Kwarg | exp.PropertyEQ) else inner
+    if wrapped and isinstance(argument, exp.Func):
+        argument = next(argument.iter_expressions(), argument)
+    spelled = sql.spell(argument) if isinstance(argument, exp.Expr) else "…"
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
+    context.refuse(
+        QueryRefused,
+        "makes rows with LATERAL TABLE(…), as Flink has it"
+        if wrapped
+        else f'makes rows with "{name}", which makes none',
+        call,
+        hint=f"Write LATERAL VIEW explode({spelled}) {lateral.alias or 't'} AS element.",
+    )
+    unknown = Source(lateral.alias, (), {}, complete=False)
+    return Scope(scope.stage, (*scope.sources, unknown), scope.merged)
 
 
 def expand_item(context: Context, scope: Scope, item: Item) -> tuple[Scope, str]:
@@ -237,7 +300,10 @@ def expand_stage(
     names = names or ([f"col{place}" for place in range(len(types))] if len(types) > 1 else ["col"])
     if len(names) != len(types):
         detail = f"It gives {len(types)}, and {len(names)} are named."
-        context.refuse(QueryRefused, "names another number of columns than a generator gives", generator, detail=detail)
+        others = ", ".join(["position", *names][: len(types)])
+        hint = f"Write LATERAL VIEW {sql.spell(generator)} t AS {others}, with one name for each."
+        what = "names another number of columns than a generator gives"
+        context.refuse(QueryRefused, what, generator, detail=detail, hint=hint)
         types = [*types, *[pa.null()] * len(names)][: len(names)]
     ancestors = ancestors_of(typed, below)
     fields = tuple(Field(name, kind, True, ancestors) for name, kind in zip(names, types, strict=True))

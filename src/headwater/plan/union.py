@@ -33,7 +33,7 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
     if not isinstance(query, exp.Union) and not distinct:
         words = f"{type(query).__name__.upper()} ALL"
         hint = f"Count the rows of each side in groups, or write {words.removesuffix(' ALL')}."
-        context.refuse(NotSupportedYet, f"uses {words}, which has no executor in this version", query, hint=hint)
+        context.refuse(NotSupportedYet, f"uses {words}, which is not supported yet", query, hint=hint)
         return Relation(first.stage, complete)
     pairs = _pairs(context, query, first, second)
     if pairs is None:
@@ -72,7 +72,9 @@ def _pairs(context: Context, query: exp.SetOperation, first: Relation, second: R
         return None
     if len(left) != len(right):
         detail = f"One side has {len(left)} columns, the other {len(right)}."
-        context.refuse(TypeMismatch, "unites queries with different numbers of columns", query, detail=detail)
+        hint = "Select the same columns on both sides, like CAST(NULL AS STRING) AS name for one that a side lacks."
+        what = "unites queries with different numbers of columns"
+        context.refuse(TypeMismatch, what, query, detail=detail, hint=hint)
         return None
     return list(zip(left, right, strict=True))
 
@@ -159,7 +161,7 @@ def _field(context: Context, query: exp.Expr, one: Field | None, other: Field | 
             f'unites columns of different types as "{one.name}"',
             query,
             detail=f"Their types are {types}.",
-            hint="Cast one of them to the type of the other.",
+            hint=f"Let both have one type, like CAST({other.name} AS {model.spell_type(one.type)}) AS {one.name}.",
         )
     same_time = one.role is other.role and one.window == other.window
     return replace(

@@ -24,7 +24,8 @@ from headwater.errors import (
     WindowRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
-from headwater.plan.context import Context, did_you_mean
+from headwater.plan.bounding import remedy_of
+from headwater.plan.context import Context
 from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.sets import NUMBER
@@ -33,18 +34,16 @@ from headwater.plan.stages import (
     Aggregate,
     Apply,
     Assign,
-    Deduplicate,
     Expand,
     Filter,
     Join,
     Late,
-    Over,
     Project,
     Scan,
     Stage,
-    TopN,
 )
 from headwater.plan.state import is_table, known_reach, reach, unbounded
+from headwater.sql.refusal import did_you_mean
 
 
 def judge(
@@ -106,35 +105,13 @@ def _judge_types(context: Context, root: Stage) -> None:
         )
 
 
-_KEEPS: dict[type[Stage], str] = {
-    Aggregate: "groups rows",
-    Deduplicate: "removes duplicates",
-    TopN: "ranks rows",
-    Over: "looks at the rows around a row",
-    Apply: "runs a Python function",
-}
-_REMEDIES: dict[type[Stage], str] = {
-    Aggregate: "Group by a window (FROM TUMBLE(TABLE …)), or state how long a group is kept with retention = '…'.",
-    Deduplicate: "Add the event time or a window to the columns, or state how long one counts with retention = '…'.",
-    TopN: "Partition by a window, or state how far back rows count with retention = '…'.",
-    Over: "Write a frame in time (RANGE BETWEEN INTERVAL … PRECEDING AND CURRENT ROW), or state horizon = '…'.",
-    Apply: "State how far back an input can matter with horizon = '…'; '0 seconds' if rows stand alone.",
-}
-
-
 def _judge_state(context: Context, root: Stage) -> None:
     view = context.view
     stated = view.horizon if view.horizon is not None else view.retention
     for stage in unbounded(root):
-        if stated is None and type(stage) in _KEEPS and not any(is_table(below) for below in stage.inputs):
-            _report(
-                context,
-                UnboundedState,
-                f"{_KEEPS[type(stage)]} for ever",
-                stage.origin,
-                detail="Nothing in the query says when its state can be forgotten.",
-                hint=_REMEDIES[type(stage)],
-            )
+        remedy = remedy_of(stage) if stated is None else None
+        if remedy is not None and not any(is_table(below) for below in stage.inputs):
+            _report(context, UnboundedState, remedy.what, stage.origin, detail=remedy.detail, hint=remedy.hint)
     judge_endless(context, root, stated)
     _judge_retention(context, root)
     needed = known_reach(root)
@@ -236,7 +213,7 @@ def _judge_tables(context: Context, root: Stage) -> None:
             _report(
                 context,
                 NotSupportedYet,
-                "computes over the rows of a table, which has no executor in this version",
+                "computes over the rows of a table, which is not supported yet",
                 stage.origin,
                 detail="A change of the table would have to take back what its old row added.",
                 hint="Read the changes as a stream: declare it with CREATE STREAM.",
@@ -264,16 +241,24 @@ _SPELLED = {NUMBER: f"{NUMBER}() AS level"}
 
 
 def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
-    names = " and ".join(f'"{name}"' for name in missing)
     last = next((stage for stage in reversed(list(root.walk())) if not isinstance(stage, STATELESS)), root)
+    computed = _computed_keys(root)
+    spelled = {**computed, **_SPELLED}
+    names = " and ".join(f'"{computed.get(name, name).partition(" AS ")[0]}"' for name in missing)
     _report(
         context,
         KeyNotInOutput,
         f"groups by {names} without showing {'it' if len(missing) == 1 else 'them'}",
         last.origin,
         detail="Rows of the view would be told apart by what nobody sees.",
-        hint=f"Add {', '.join(_SPELLED.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
+        hint=f"Add {', '.join(spelled.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
     )
+
+
+def _computed_keys(root: Stage) -> dict[str, str]:
+    """How to show the keys of groups that are no columns."""
+    keys = (named for stage in root.walk() if isinstance(stage, Aggregate) for named in stage.keys)
+    return {named.name: f"{named.expression.sql} AS {named.name}" for named in keys if not named.expression.is_column}
 
 
 def _judge_emit(context: Context, root: Stage) -> None:

@@ -22,9 +22,10 @@ from headwater.plan.functions.catalogue import (
     find,
     suggest,
 )
+from headwater.plan.functions.foreign import SOURCE, foreign, hint_for, hint_instead, window_hint
 from headwater.plan.functions.signature import Parameter, Signature, parse_signature
 
 __all__ = [
-    "FunctionInfo", "Impurity", "Kind", "Parameter", "Signature", "Stability", "catalogue", "declared", "find",
-    "parse_signature", "suggest",
+    "SOURCE", "FunctionInfo", "Impurity", "Kind", "Parameter", "Signature", "Stability", "catalogue", "declared",
+    "find", "foreign", "hint_for", "hint_instead", "parse_signature", "suggest", "window_hint",
 ]  # fmt: skip

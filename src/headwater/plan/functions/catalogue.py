@@ -162,4 +162,4 @@ def declared(function: Function) -> FunctionInfo:
 def suggest(name: str, functions: Iterable[str] = ()) -> list[str]:
     """The names nearest to one that isn't known, at most three, best first."""
     known = [found for found in catalogue() if found[0].isalpha()] + [found.lower() for found in functions]
-    return difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.7)
+    return difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.8)

@@ -16,8 +16,9 @@ from sqlglot.dialects.dialect import Dialect
 
 from headwater.errors import Finding, QueryRefused, TypeMismatch, UnknownFunction, UnknownType
 from headwater.model import Function
-from headwater.plan.functions import FunctionInfo, Kind, find, suggest
+from headwater.plan.functions import FunctionInfo, Kind, find, hint_for, hint_instead, suggest, window_hint
 from headwater.plan.spark_type import INT, STRING, UNKNOWN, SparkType, to_sqlglot
+from headwater.plan.typing import remedy
 from headwater.plan.typing.call import Call, Refused, Underivable, is_constant
 from headwater.plan.typing.matching import match_arguments, result_type
 from headwater.plan.typing.problem import Problem
@@ -74,6 +75,9 @@ class CallTyper(ABC):
         """A node that has no rule."""
         for child in node.iter_expressions():
             self.type(child)
+        if isinstance(node, exp.SimilarTo):
+            hint = f"Write {self.text(node.this)} RLIKE '…' with a regular expression, or LIKE."
+            return self.report(node, QueryRefused, "uses SIMILAR TO, which Spark SQL doesn't have", hint=hint)
         return self.report(
             node,
             UnknownType,
@@ -122,7 +126,7 @@ class CallTyper(ABC):
             for position, argument in enumerate(arguments)
         )
         if info is None:
-            return self._unknown_function(node, name)
+            return self._unknown_function(node, name, arguments)
         if info.refused and info.kind is not Kind.AGGREGATE:
             return self._refuse_function(node, info)
         named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
@@ -131,7 +135,7 @@ class CallTyper(ABC):
         nodes = tuple(self._original(argument) for argument in arguments)
         kinds = given if named else match_arguments(info.signature, given)
         if kinds is None:
-            return self._refuse_call(node, info, given)
+            return self._refuse_call(node, info, given, arguments)
         if not named and UNKNOWN not in given and not self._check_constants(node, info, nodes):
             return UNKNOWN
         call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
@@ -157,11 +161,13 @@ class CallTyper(ABC):
         wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
         takes = str(info.signature)
         given = f"{count} {'argument' if count == 1 else 'arguments'}"
+        more = f"Leave {count - most} of them out." if most is not None and count > most else None
         self.report(
             node,
             TypeMismatch,
             f'gives the function "{info.name}" {given}, and it takes {wanted}',
             detail=f"It takes ({takes})." if takes else None,
+            hint=more or f"Write {info.name}({takes}).",
             fields={"function": info.name},
         )
         return False
@@ -174,16 +180,24 @@ class CallTyper(ABC):
                     TypeMismatch,
                     f'gives the function "{info.name}" a column where it takes a constant',
                     detail=f"Its argument {position + 1} must be the same for all rows.",
+                    hint=f"Write a constant in place of {self.text(argument)}.",
                     fields={"function": info.name},
                 )
                 return False
         return True
 
-    def _unknown_function(self, node: exp.Expr, name: str) -> SparkType:
+    def _unknown_function(self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...]) -> SparkType:
+        spelled = [self.text(self._original(argument)) for argument in arguments]
+        window = window_hint(name, spelled)
+        if window is not None:
+            return self.report(
+                node, UnknownFunction, "makes windows by a function", hint=window, fields={"function": name}
+            )
+        written = name if isinstance(node, exp.Anonymous) else name.lower()
         near = suggest(name, self.functions)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "Declare it with CREATE FUNCTION."
+        hint = hint_for(name, spelled) or (f"Did you mean {' or '.join(near)}?" if near else _own(written))
         return self.report(
-            node, UnknownFunction, f'calls an unknown function "{name}"', hint=hint, fields={"function": name}
+            node, UnknownFunction, f'calls an unknown function "{written}"', hint=hint, fields={"function": name}
         )
 
     def _refuse_function(self, node: exp.Expr, info: FunctionInfo) -> SparkType:
@@ -193,19 +207,23 @@ class CallTyper(ABC):
             QueryRefused,
             f'calls the function "{info.name}", which no view can use',
             detail=f"{why[0].upper()}{why[1:]}.",
+            hint="Compute it before the event is appended, or when you query the view.",
             fields={"function": info.name},
         )
 
-    def _refuse_call(self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType]) -> SparkType:
+    def _refuse_call(
+        self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType], arguments: Sequence[exp.Expr]
+    ) -> SparkType:
         if any(not kind.is_known for kind in given):
             return UNKNOWN
         kinds = ", ".join(spell(kind) for kind in given)
+        spelled = [self.text(self._original(argument)) for argument in arguments]
         return self.report(
             node,
             TypeMismatch,
             f'gives the function "{info.name}" ({kinds})',
             detail=f"It takes ({info.signature}).",
-            hint="Cast the argument, like CAST(… AS type).",
+            hint=window_hint(info.name, spelled) or _remedy(info, spelled, given),
             fields={"function": info.name},
         )
 
@@ -222,7 +240,7 @@ class CallTyper(ABC):
                 node, kind, summary, detail=refusal.detail, hint=refusal.hint, fields={"function": info.name}
             )
         if found is None:
-            return self._refuse_call(node, info, call.given)
+            return self._refuse_call(node, info, call.given, call.arguments)
         if info.kind is Kind.GENERATOR and found != UNKNOWN:
             self.generated[id(self.readings[0][0].origin if self.readings else node)] = found
             return found.parts[0] if len(found.parts) == 1 else found
@@ -241,6 +259,17 @@ class CallTyper(ABC):
         finally:
             self.parameters.pop()
             self.readings = held
+
+
+def _own(name: str) -> str:
+    return f"If it is yours, declare it: CREATE FUNCTION {name}(x STRING) RETURNS STRING RETURN …."
+
+
+def _remedy(info: FunctionInfo, spelled: Sequence[str], given: Sequence[SparkType]) -> str:
+    """What to write in place of a call with arguments that its function doesn't take."""
+    counted = remedy.of_boolean_sum(spelled[0], given[0]) if info.name in ("sum", "avg", "mean") and given else None
+    foreign = hint_instead(info.name, spelled) if given and given[0].is_numeric else None
+    return counted or foreign or remedy.of_call(info, spelled, given)
 
 
 def plain_arguments(arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, ...]:

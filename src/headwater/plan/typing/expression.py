@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.errors import TypeMismatch, UnknownType
+from headwater.errors import QueryRefused, TypeMismatch, UnknownType
 from headwater.model import Function
 from headwater.plan.functions import find
 from headwater.plan.spark_type import (
@@ -36,13 +36,14 @@ from headwater.plan.spark_type import (
     struct,
     to_sqlglot,
 )  # fmt: skip
-from headwater.plan.typing import arithmetic
+from headwater.plan.typing import arithmetic, remedy
 from headwater.plan.typing.arithmetic import Operand
 from headwater.plan.typing.call import name_of, whole_number
 from headwater.plan.typing.calls import NATIVE_NAMES, CallTyper, spell
 from headwater.plan.typing.coercion import can_cast, cast_implicitly, common, is_orderable
 from headwater.plan.typing.problem import Problem
 from headwater.plan.typing.spelling import OPERAND, read
+from headwater.sql.refusal import did_you_mean
 
 Columns = Sequence[tuple[str, SparkType]]
 """The columns of a relation: names and types, in order."""
@@ -135,7 +136,11 @@ class Typer(CallTyper):
         if found is not None:
             return found
         has = f"It has the fields {', '.join(kind.labels)}." if kind.labels else f"It is {spell(kind)}."
-        return self.report(node, TypeMismatch, f'takes a field "{name}" of a value that has none', detail=has)
+        hint = did_you_mean(name, kind.labels) or "Write one of its fields."
+        if not kind.labels:
+            hint = f"If it holds JSON, write get_json_object(…, '$.{name}'); else leave .{name} out."
+        what = "that it hasn't" if kind.labels else "of a value that has none"
+        return self.report(node, TypeMismatch, f'takes a field "{name}" {what}', detail=has, hint=hint)
 
     def _dot(self, node: exp.Dot) -> SparkType:
         if isinstance(node.expression, exp.Func):
@@ -158,7 +163,8 @@ class Typer(CallTyper):
         literal = node.expressions[0]
         if holder.name == "struct" and isinstance(literal, exp.Literal) and literal.is_string:
             return self.field(node, holder, literal.name)
-        return self._mismatch(node, "[]", [holder, key])
+        texts = [self.text(node.this), self.text(node.expressions[0])]
+        return self._mismatch(node, "[]", [holder, key], hint=remedy.of_operator("[]", texts, [holder, key]))
 
     # Literals
 
@@ -204,20 +210,26 @@ class Typer(CallTyper):
         if any(not kind.is_known for kind in kinds):
             return UNKNOWN
         given = " and ".join(spell(kind) for kind in kinds)
-        more.setdefault("hint", "Cast one of them, like CAST(… AS type)." if len(kinds) > 1 else None)
+        more.setdefault("hint", remedy.of_several(kinds))
         return self.report(node, TypeMismatch, f'applies "{name}" to {given}', **more)
 
     def _binary(self, node: exp.Expr, name: str, rule: Callable[[Operand, Operand], SparkType | None]) -> SparkType:
         left, right = self.operand(node.this), self.operand(node.expression)
         found = rule(left, right)
-        return self._mismatch(node, name, [left.kind, right.kind]) if found is None else found
+        if found is not None:
+            return found
+        kinds = [left.kind, right.kind]
+        texts = [self.text(self._original(side)) for side in (node.this, node.expression)]
+        return self._mismatch(node, name, kinds, hint=remedy.of_operator(name, texts, kinds))
 
     def _pipe(self, node: exp.DPipe) -> SparkType:
         return self.call(node, "concat", (node.this, node.expression))
 
     def _not(self, node: exp.Not) -> SparkType:
         kind = self.type(node.this)
-        return BOOLEAN if cast_implicitly(kind, "boolean") is not None else self._mismatch(node, "NOT", [kind])
+        if cast_implicitly(kind, "boolean") is not None:
+            return BOOLEAN
+        return self._mismatch(node, "NOT", [kind], hint=remedy.of_condition(self.text(node.this), kind))
 
     def _test(self, node: exp.Expr) -> SparkType:
         """IS NULL, IS TRUE, and the like."""
@@ -256,10 +268,16 @@ class Typer(CallTyper):
     def _cast(self, node: exp.Cast) -> SparkType:
         kind, target = self.type(node.this), from_sqlglot(node.to)
         if target == UNKNOWN:
-            return self.report(node, UnknownType, f'casts to "{self.text(node.to)}", which is no type of Spark')
+            hint = "Write a type of Spark SQL, like STRING, INT, DECIMAL(12, 2) or TIMESTAMP."
+            return self.report(
+                node, UnknownType, f'casts to "{self.text(node.to)}", which is no type of Spark', hint=hint
+            )
         if can_cast(kind, target):
             return target
-        return self.report(node, TypeMismatch, f"casts {spell(kind)} to {spell(target)}, which Spark can't do")
+        hint = remedy.inside(self.text(node.this), kind) or "Leave the cast out, or go through STRING: two casts."
+        return self.report(
+            node, TypeMismatch, f"casts {spell(kind)} to {spell(target)}, which Spark can't do", hint=hint
+        )
 
     def _case(self, node: exp.Case) -> SparkType:
         tested = self.operand(node.this) if node.this is not None else None
@@ -269,7 +287,8 @@ class Typer(CallTyper):
             if tested is not None and arithmetic.compare(tested, condition) is None:
                 self._mismatch(branch.this, "=", [tested.kind, condition.kind])
             if tested is None and condition.kind not in (BOOLEAN, UNKNOWN):
-                self._mismatch(branch.this, "CASE WHEN", [condition.kind], hint="A condition is BOOLEAN.")
+                hint = remedy.of_condition(self.text(branch.this), condition.kind)
+                self._mismatch(branch.this, "CASE WHEN", [condition.kind], hint=hint)
             kinds.append(self.type(branch.args["true"]))
         if (default := node.args.get("default")) is not None:
             kinds.append(self.type(default))
@@ -339,10 +358,16 @@ class Typer(CallTyper):
     def ordered(self, node: exp.Expr, clause: str) -> SparkType:
         """The type of an expression that rows are ordered or partitioned by."""
         kind = self.type(node)
-        return kind if is_orderable(kind) else self._mismatch(node, clause, [kind])
+        if is_orderable(kind):
+            return kind
+        hint = remedy.inside(self.text(node), kind) or f"Write something in {clause} whose values have an order."
+        return self._mismatch(node, clause, [kind], hint=hint)
 
     def _within_group(self, node: exp.WithinGroup) -> SparkType:
         order = node.expression
+        if order is None:
+            hint = f"Write WITHIN GROUP (ORDER BY {self.text(node.this.this) if node.this.this else 'at'})."
+            return self.report(node, QueryRefused, "has a WITHIN GROUP without ORDER BY", hint=hint)
         terms = [term.this if isinstance(term, exp.Ordered) else term for term in order.expressions]
         ordering = tuple(self.ordered(term, "ORDER BY") for term in terms)
         inner = node.this
@@ -367,7 +392,7 @@ class Typer(CallTyper):
         """An expression that must be BOOLEAN: WHERE, ON, FILTER; in a HAVING Spark casts it."""
         kind = self.type(node)
         if kind not in (BOOLEAN, UNKNOWN, VOID) and not (clause == "HAVING" and can_cast(kind, BOOLEAN)):
-            self._mismatch(node, clause, [kind], hint="A condition is BOOLEAN.")
+            self._mismatch(node, clause, [kind], hint=remedy.of_condition(self.text(node), kind))
 
     def _inner(self, node: exp.Expr) -> SparkType:
         return self.type(node.this)
