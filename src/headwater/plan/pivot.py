@@ -28,8 +28,8 @@ def pivoted(context: Context, pivot: exp.Pivot, name: str, relation: Relation, l
     """The relation of an item of FROM with a PIVOT or an UNPIVOT behind it."""
     if not relation.complete:
         return relation
-    if len(pivot.args.get("fields") or ()) != 1 or not all(isinstance(found, exp.In) for found in pivot.args["fields"]):
-        hint = "Write FOR column IN (value, …)."
+    if len(pivot.args.get("fields") or ()) != 1 or not all(_lists_values(found) for found in pivot.args["fields"]):
+        hint = "Write FOR column IN ('a', 'b'), with the values."
         context.refuse(NotSupportedYet, "uses a PIVOT without a list of values", pivot, hint=hint)
         return Relation(relation.stage, complete=False)
     known = [field.name for field in relation.stage.visible]
@@ -37,6 +37,10 @@ def pivoted(context: Context, pivot: exp.Pivot, name: str, relation: Relation, l
     source = exp.Table(this=exp.to_identifier(_INPUT), alias=exp.TableAlias(this=exp.to_identifier(name or _INPUT)))
     select.set("from_", exp.From(this=source))
     return lower(context.with_cte(_INPUT, relation), place(select, pivot))  # type: ignore[arg-type]
+
+
+def _lists_values(field: exp.Expr) -> bool:
+    return isinstance(field, exp.In) and not any(isinstance(value, exp.PivotAny) for value in field.expressions)
 
 
 def _pivoted(pivot: exp.Pivot, known: list[str]) -> exp.Select:
