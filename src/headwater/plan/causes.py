@@ -102,11 +102,12 @@ def _is_unread(finding: Finding, unread: Collection[str]) -> bool:
 
 
 def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each finding once; one about an unknown name at its first place in a view."""
+    """Each finding once; one about an unknown name at its first place in a view, one about a shape per place."""
     seen: set[tuple[object, ...]] = set()
     for found in findings:
         place = None if isinstance(found, _UNKNOWN) else found.origin
-        key = (type(found), place, found.summary)
+        summary = found.fields.get("view", "") if type(found) is QueryRefused else found.summary
+        key = (type(found), place, summary)
         if key not in seen:
             seen.add(key)
             yield found

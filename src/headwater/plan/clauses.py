@@ -132,20 +132,25 @@ _HINTS = {
     "ordinality": "Write LATERAL VIEW POSEXPLODE(…) t AS position, element.",
     "match_condition": "Join with the table FOR SYSTEM_TIME AS OF the row's time, or with a bound in time in ON.",
     "totals": "Write GROUP BY ROLLUP (…).",
+    "direction": "Write ORDER BY … LIMIT and a number.",
+    "limit_options": "Write LIMIT and a number of rows.",
 }
 
 
 def judge_clauses(context: Context, tree: exp.Expr) -> None:
     """Report every part of a query that nobody looks at."""
+    refused: set[int] = set()
     for node, part in unused(tree):
+        if id(node) in refused:
+            continue  # it stands inside what is refused already
         if part in _IGNORED.get(type(node), ()):
             _ignore(context, node, part)
         else:
             at = _first(node.args[part]) or node
             what = _NAMES.get(part, part.strip("_").replace("_", " ").upper())
-            context.refuse(
-                QueryRefused, f"uses {what} in {_name(node)}, which has no meaning here", at, hint=_HINTS.get(part)
-            )
+            hint = _HINTS.get(part) or f"Leave {what} out."
+            context.refuse(QueryRefused, f"uses {what} in {_name(node)}, which has no meaning here", at, hint=hint)
+            refused |= {id(below) for below in node.walk()}
     for clause in _misplaced(tree):
         hint = "Filter with FILTER (WHERE …), or choose the rows in a subquery in FROM."
         what = f"uses {_name(clause)} inside a call, which has no meaning here"

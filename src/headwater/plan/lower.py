@@ -31,6 +31,7 @@ from headwater.plan.source import NOTHING, expand, expand_item, refuse_decoratio
 from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
 from headwater.plan.subquery import with_values
 from headwater.plan.union import union
+from headwater.plan.unknown_column import refuse_unknown_column
 from headwater.sql.refusal import did_you_mean
 from headwater.sql.spelling import spell_name
 
@@ -92,6 +93,9 @@ def _select(context: Context, select: exp.Select) -> Relation:
     qualify = _qualify(context, select, scope, items)
     scope, items = _expanded(context, scope, items)
     stage = scope.stage
+    if select.args.get("having") and not is_grouped(select, items):
+        hint = "Write WHERE in place of HAVING."
+        context.refuse(QueryRefused, "has HAVING without a group", select.args["having"], hint=hint)
     if is_grouped(select, items):
         grouped = group(context, select, scope, items, qualify)
         stage, items, qualify = grouped.stage, grouped.items, grouped.qualify
@@ -287,6 +291,9 @@ def _star(context: Context, node: exp.Expr, scope: Scope) -> list[Item]:
         hint = did_you_mean(owner, known) or f"Write {' or '.join(f'{name}.*' for name in known if name) or '*'}."
         context.refuse(QueryRefused, f'reads "{owner}.*", but no input has that name', node, hint=hint)
     left_out = {column.name.lower() for column in star.args.get("except_") or ()}
+    for column in star.args.get("except_") or ():
+        if scope.complete and not scope.find(column.name, owner or None):
+            refuse_unknown_column(context, column, [column.name], [scope])
     return [
         Item(name, exp.column(exp.to_identifier(field.name)), node)
         for name, field in scope.star(owner or None)

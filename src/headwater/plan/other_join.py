@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from headwater.errors import NotSupportedYet, QueryRefused
 from headwater.plan.context import Context
-from headwater.plan.scope import Scope
+from headwater.plan.scope import Scope, Source
 from headwater.plan.stages import Role, Scan
 
 
@@ -25,8 +23,8 @@ def refuse_other_join(context: Context, node: exp.Join, left: Scope, right: Scop
     else:
         hint = "Write INNER, LEFT, RIGHT, FULL, LEFT SEMI or LEFT ANTI JOIN with ON or USING."
         context.refuse(QueryRefused, f"uses {words} JOIN, which has no meaning here", node, hint=hint)
-    sources = (replace(source, complete=False) for source in (*left.sources, *right.sources))
-    return Scope(left.stage, tuple(sources), left.merged)
+    sources = (Source(source.name, (), {}, complete=False) for source in (*left.sources, *right.sources))
+    return Scope(left.stage, tuple(sources), {})
 
 
 def _as_of(node: exp.Join, left: Scope, right: Scope) -> str:

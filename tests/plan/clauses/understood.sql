@@ -34,7 +34,6 @@ SELECT id FROM orders TABLESAMPLE (BUCKET 1 OUT OF 3)
 SELECT id FROM orders TABLESAMPLE (10 PERCENT) REPEATABLE (3)
 WITH RECURSIVE o AS (SELECT id FROM orders) SELECT id FROM o
 SELECT o.id FROM orders AS o NATURAL JOIN payments
-SELECT o.id FROM orders AS o ASOF JOIN payments AS p ON o.at >= p.at
 SELECT o.id, p.id AS p FROM orders AS o JOIN payments AS p USING (at)
 SELECT o.id, p.id AS p FROM orders AS o LEFT OUTER JOIN payments AS p ON {BOUND}
 SELECT o.id FROM orders AS o LEFT ANTI JOIN payments AS p ON {BOUND}
@@ -65,7 +64,6 @@ SELECT id, first_value(n) IGNORE NULLS OVER (PARTITION BY window_end ORDER BY at
 SELECT id, first_value(n) RESPECT NULLS OVER (PARTITION BY window_end ORDER BY at) AS s FROM {HOURS}
 SELECT id, at FROM orders ORDER BY at DESC NULLS LAST LIMIT 3
 SELECT id, at FROM orders ORDER BY at DESC NULLS LAST LIMIT 3 OFFSET 1
-SELECT id, at FROM orders ORDER BY at FETCH FIRST 3 ROWS ONLY
 SELECT DISTINCT id, at FROM orders
 SELECT DISTINCT ON (id) id, at FROM orders
 SELECT * EXCEPT (n, items) FROM orders

@@ -195,6 +195,10 @@ class Typer(CallTyper):
             return interval(unit.this.name.lower(), unit.expression.name.lower())
         names = [unit.name] if unit is not None else node.this.name.split()[1::2] if node.this is not None else []
         fields = [_INTERVAL_UNITS.get(name.lower().removesuffix("s"), "") for name in names]
+        if unit is None and "" in fields:
+            word = names[fields.index("")]
+            hint = did_you_mean(word, _INTERVAL_UNITS) or f"Units are {', '.join(_INTERVAL_UNITS)}."
+            return self.report(node, QueryRefused, f'has an interval in "{word}", which is no unit', hint=hint)
         for order in (DAY_TIME_FIELDS, YEAR_MONTH_FIELDS):
             if fields and all(name in order for name in fields):
                 return interval(min(fields, key=order.index), max(fields, key=order.index))
@@ -366,7 +370,7 @@ class Typer(CallTyper):
     def _within_group(self, node: exp.WithinGroup) -> SparkType:
         order = node.expression
         if order is None:
-            hint = f"Write WITHIN GROUP (ORDER BY {self.text(node.this.this) if node.this.this else 'at'})."
+            hint = "Write WITHIN GROUP (ORDER BY at), with what orders the values."
             return self.report(node, QueryRefused, "has a WITHIN GROUP without ORDER BY", hint=hint)
         terms = [term.this if isinstance(term, exp.Ordered) else term for term in order.expressions]
         ordering = tuple(self.ordered(term, "ORDER BY") for term in terms)
