@@ -392,7 +392,8 @@ view "v" joins stream "orders" and stream "payments" without a bound in time
         """\
 view "v" groups rows for ever
   Detail: DATE_TRUNC('HOUR', at) is a value like any other: it doesn't say when a group is over. A window does.
-  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY window_start, window_end, and window_start in place of it.""",
+  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY window_start, window_end, and \
+window_start in place of it.""",
     ),
     (
         UnboundedState,
@@ -428,7 +429,8 @@ view "v" looks with "lag" at rows of any age
         """\
 view "v" ranks rows for ever
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end. Or state how long a row counts: WITH (retention = '30 days').""",
+  Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end. \
+Or state how long a row counts: WITH (retention = '30 days').""",
     ),
     (
         UnversionedJoin,
@@ -703,7 +705,8 @@ view "v" has a frame in time over rows that time doesn't order
         """\
 view "v" uses MATCH_RECOGNIZE, which is not supported yet
   Detail: The pattern is understood and kept in the model.
-  Hint:   Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). It will come.""",
+  Hint:   Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). It will \
+come.""",
     ),
     (
         NotSupportedYet,

@@ -60,7 +60,6 @@ UNDERSTOOD: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Order: _parts("this expressions"),
     exp.Ordered: _parts("this desc nulls_first"),
     exp.Limit: _parts("expression"),
-    exp.Fetch: _parts("count"),
     exp.Offset: _parts("expression"),
     exp.Window: _parts("this partition_by order spec alias"),
     exp.WindowSpec: _parts("kind start start_side end end_side exclude"),

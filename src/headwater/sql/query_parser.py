@@ -225,6 +225,13 @@ class QueryParser(LocatedParser):
             hint = "CUMULATE takes the step first, then the size."
             self.refuse(token, "the size of CUMULATE is not a multiple of its step", hint=hint, kind=WindowRefused)
 
+    def _parse_limit(
+        self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
+    ) -> exp.Expr | None:
+        if self._curr and self._curr.text.upper() == "FETCH" and self._next.text.upper() in ("FIRST", "NEXT"):
+            self.refuse(None, "a number of rows is written with LIMIT", hint="Write ORDER BY … LIMIT and a number.")
+        return super()._parse_limit(this, top, skip_limit_token)
+
     # As of
 
     def _parse_version(self) -> exp.Version | None:
