@@ -15,13 +15,15 @@ machine stops, in the middle of any call:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import pyarrow as pa
 
 from headwater.model import INSTANT, Column, Emit, Serving, schema_of
+from headwater.store.selection import Condition, Order, Selection
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Target:
         """The columns of the key, in the key's order."""
         named = {column.name: column for column in self.columns}
         return tuple(named[name] for name in self.key)
+
+    def type_of(self, column: str) -> pa.DataType:
+        """The type of a column."""
+        return next(found.type for found in self.columns if found.name == column)
 
     @property
     def only_adds(self) -> bool:
@@ -98,6 +104,30 @@ class Version:
     epoch: int
     position: Position | None
     promoted: bool
+
+
+@dataclass(frozen=True)
+class Served:
+    """The version that a view's name stands for, and how far it has come."""
+
+    target: Target
+    position: Position | None
+
+
+class Snapshot(Protocol):
+    """A store as it is at one moment, for one reader, in one thread at a time."""
+
+    def served(self, view: str) -> Served | None:
+        """The promoted version of a view; None if it has none."""
+
+    def can(self, served: Served, part: Condition | Order) -> bool:
+        """Whether the store does this part of a selection exactly as Spark would.
+
+        A selection has no other parts. What a store can't do is done with the rows that it gives.
+        """
+
+    def rows(self, served: Served, selection: Selection) -> Iterator[pa.Table]:
+        """The rows that a selection chooses, in parts, with exactly the declared types."""
 
 
 def changes_schema(target: Target) -> pa.Schema:
@@ -168,8 +198,16 @@ class Store(Protocol):
     def query(self, sql: str, limit: int | None = None) -> pa.Table:
         """Answer one statement in the store's own SQL, at most `limit` rows. It is impossible to write with it.
 
+        `StatementRefused` if the store has no SQL. Views are asked in the SQL of views, over a `snapshot`.
+
         A result column that has the name of a declared column it reads, and whose values are all of its type, has
         that type; the others are typed by their values.
+        """
+
+    def snapshot(self, longest: timedelta | None = None) -> AbstractContextManager[Snapshot]:
+        """The store as it is now, to be read by one who is gone after so long at the latest.
+
+        Where the store has transactions, all that is read of it is of one; else what is read of one view is.
         """
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:

@@ -8,13 +8,15 @@ any of them sees whole batches, in their order; two of them are at most one batc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import VersionRefused
-from headwater.store.protocol import Batch, Position, Span, Store, Target, Version
+from headwater.store.protocol import Batch, Position, Snapshot, Span, Store, Target, Version
 
 
 class SeveralStores:
@@ -110,6 +112,10 @@ class SeveralStores:
     def query(self, sql: str, limit: int | None = None) -> pa.Table:
         """Answer one statement in the leader's SQL."""
         return self._leader.query(sql, limit)
+
+    def snapshot(self, longest: timedelta | None = None) -> AbstractContextManager[Snapshot]:
+        """The leader as it is now."""
+        return self._leader.snapshot(longest)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version."""

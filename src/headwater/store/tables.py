@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
 from headwater.store.bookkeeping import Bookkeeping
-from headwater.store.protocol import Position, Span, Target, Version
+from headwater.store.protocol import Position, Served, Snapshot, Span, Target, Version
 from headwater.store.refusals import altered, is_promoted, none_promoted
+from headwater.store.selection import Condition, Order, Selection
 from headwater.store.unfit import Unfit
 
 
 class Database(Protocol):
     """The connections to a database."""
 
-    def reading(self) -> AbstractContextManager[Any]:
-        """A transaction that can't write, whose statements all see the same commit."""
+    def reading(self, longest: timedelta | None = None) -> AbstractContextManager[Any]:
+        """A transaction that can't write, whose statements all see the same commit, and none of which takes longer."""
 
     def writing(self) -> AbstractContextManager[Any]:
         """A transaction: all of it at the end, or nothing."""
@@ -78,6 +80,14 @@ class TableStore(ABC, Generic[L]):
     @abstractmethod
     def _fetch(self, connection: Any, layout: L, span: Span | None) -> Sequence[Any]:
         """A version's rows, column by column, as the database has them."""
+
+    @abstractmethod
+    def _can(self, connection: Any, layout: L, part: Condition | Order) -> bool:
+        """Whether the database does this part of a selection exactly as Spark would."""
+
+    @abstractmethod
+    def _select(self, connection: Any, layout: L, selection: Selection) -> Iterator[Sequence[Any]]:
+        """The wanted columns of chosen rows, part by part, as the database has them."""
 
     @abstractmethod
     def _next_changes(self, connection: Any, layout: L, since: int | None) -> tuple[int, pa.Table] | None:
@@ -138,6 +148,12 @@ class TableStore(ABC, Generic[L]):
             raise altered(self.place, view, number) from cause
         return pa.Table.from_arrays(arrays, schema=layout.target.schema)
 
+    @contextmanager
+    def snapshot(self, longest: timedelta | None = None) -> Iterator[Snapshot]:
+        """The store as it is now, in one transaction."""
+        with self._connections.reading(longest) as connection:
+            yield _Transaction(self, connection)
+
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
         """What the batches after `since` changed. No transaction is held while the caller works on a table."""
         last = since.batch if isinstance(since, Position) else since
@@ -160,3 +176,37 @@ class TableStore(ABC, Generic[L]):
 
     def _layout_in(self, connection: Any, view: str, version: int) -> L:
         return self._layout(self._books.target_of(connection, view, version))
+
+
+@dataclass
+class _Transaction:
+    """A `Snapshot` in a transaction of a database."""
+
+    store: TableStore[Any]
+    connection: Any
+
+    def served(self, view: str) -> Served | None:
+        """The promoted version of a view."""
+        books = self.store._books
+        number = books.promoted_of(self.connection, view)
+        if number is None:
+            return None
+        target = books.target_of(self.connection, view, number)
+        return Served(target, books.position_of(self.connection, view, number))
+
+    def can(self, served: Served, part: Condition | Order) -> bool:
+        """Whether the database does this part of a selection exactly as Spark would."""
+        return self.store._can(self.connection, self.store._layout(served.target), part)
+
+    def rows(self, served: Served, selection: Selection) -> Iterator[pa.Table]:
+        """The rows that a selection chooses."""
+        layout = self.store._layout(served.target)
+        columns = selection.of(served.target.columns)
+        codecs = [codec for codec, one in zip(layout.codecs, served.target.columns, strict=True) if one in columns]
+        schema = pa.schema([column.field for column in columns])
+        for part in self.store._select(self.connection, layout, selection):
+            try:
+                arrays = [codec.decode(values) for codec, values in zip(codecs, part, strict=True)]
+            except Unfit as cause:
+                raise altered(self.store.place, served.target.view, served.target.version) from cause
+            yield pa.Table.from_arrays(arrays, schema=schema)

@@ -12,6 +12,7 @@ for; a view whose rows are settled (`emit = 'final'`) only adds files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,7 +35,7 @@ from headwater.store.delta.table import State, Table
 from headwater.store.delta.values import decode, kept_schema
 from headwater.store.fit import within
 from headwater.store.options import CHANGES_RETENTION
-from headwater.store.protocol import Batch, Position, Span, Target, Version
+from headwater.store.protocol import Batch, Position, Snapshot, Span, Target, Version
 from headwater.store.refusals import (
     altered,
     fenced,
@@ -48,6 +49,7 @@ from headwater.store.refusals import (
     was_dropped,
 )
 from headwater.store.unfit import Unfit
+from headwater.store.whole import WholeRows
 
 
 class DeltaStore:
@@ -252,6 +254,11 @@ class DeltaStore:
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
         """A folder answers no SQL: `StatementRefused`."""
         raise no_sql(self.place, "a place of Delta tables", "DuckDB, Polars or Spark", sql)
+
+    @contextmanager
+    def snapshot(self, longest: timedelta | None = None) -> Iterator[Snapshot]:  # noqa: ARG002  # no time is waited for
+        """The store as it is now; what is read of one view is of one moment."""
+        yield WholeRows(self)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""

@@ -24,6 +24,7 @@ from headwater.store.postgres.database import Connection, Database, lock
 from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.names import check_names, images_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
+from headwater.store.postgres.selection import can, select
 from headwater.store.postgres.transfer import copied_out, copy_into
 from headwater.store.protocol import Batch, Span, Target
 from headwater.store.refusals import (
@@ -32,6 +33,7 @@ from headwater.store.refusals import (
     name_taken,
     other_plan,
 )
+from headwater.store.selection import Condition, Order, Selection
 from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.tables import TableStore
 
@@ -161,6 +163,13 @@ class PostgresStore(TableStore[Layout]):
 
     def _fetch(self, connection: Connection, layout: Layout, span: Span | None) -> list[pa.Array]:
         return copied_out(connection, layout.select(span), len(layout.codecs))
+
+    def _can(self, connection: Connection, layout: Layout, part: Condition | Order) -> bool:  # noqa: ARG002
+        return can(layout.target.type_of(part.column), part)
+
+    def _select(self, connection: Connection, layout: Layout, selection: Selection) -> Iterator[list[pa.Array]]:
+        width = len(selection.of(layout.target.columns))
+        yield copied_out(connection, select(layout, selection), width)
 
     def _next_changes(self, connection: Connection, layout: Layout, since: int | None) -> tuple[int, pa.Table] | None:
         return changelog.next_changes(connection, layout, since)

@@ -89,10 +89,11 @@ class Database:
             yield connection
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that can't write, whose statements all see the same commit."""
+    def reading(self, longest: timedelta | None = None) -> Iterator[Connection]:
+        """A transaction that can't write, whose statements all see the same commit, and none of which takes longer."""
         self._ensure_prepared()
-        with self._transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", "read") as connection:
+        timeout = {} if longest is None else {"statement_timeout": _milliseconds(longest)}
+        with self._transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", "read", timeout) as connection:
             yield connection
 
     @contextmanager

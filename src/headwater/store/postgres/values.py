@@ -80,6 +80,8 @@ def codec_of(kind: pa.DataType) -> Codec:
         return Codec(kind, "bytea", _encode_bytes, _decode_bytes)
     if kind == pa.bool_():
         return Codec(kind, "boolean", _same, lambda texts: pc.equal(texts, "t"))
+    if kind == pa.null():
+        return Codec(kind, "text", _same, _decode_nothing)
     return Codec(kind, _PLAIN[kind], _same, _cast(kind))
 
 
@@ -91,7 +93,6 @@ _PLAIN = {
     pa.float32(): "real",
     pa.float64(): "double precision",
     pa.string(): "text",
-    pa.null(): "text",
 }
 
 
@@ -107,6 +108,12 @@ def _cast(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
             raise Unfit(kind) from cause
 
     return decode
+
+
+def _decode_nothing(texts: pa.Array) -> pa.Array:
+    if texts.null_count < len(texts):
+        raise Unfit(pa.null())
+    return pa.nulls(len(texts))
 
 
 def _holds_a_map(kind: pa.DataType) -> bool:

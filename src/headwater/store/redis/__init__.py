@@ -33,7 +33,7 @@ from headwater.store.changes import changes_table
 from headwater.store.columns import read_columns, spell_columns
 from headwater.store.fit import within
 from headwater.store.options import CHANGES_RETENTION
-from headwater.store.protocol import Batch, Position, Span, Target, Version
+from headwater.store.protocol import Batch, Position, Snapshot, Span, Target, Version
 from headwater.store.redis import scripts
 from headwater.store.redis.failures import meaning
 from headwater.store.redis.keys import Keys
@@ -53,6 +53,7 @@ from headwater.store.refusals import (
     was_dropped,
 )
 from headwater.store.unfit import Unfit
+from headwater.store.whole import WholeRows
 
 NO_TTL = timedelta(0)
 TIMEOUT = timedelta(seconds=60)
@@ -263,6 +264,11 @@ class RedisStore:
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
         """Redis answers no SQL: `StatementRefused`."""
         raise no_sql(self.place, "Redis", "a client of Redis", sql)
+
+    @contextmanager
+    def snapshot(self, longest: timedelta | None = None) -> Iterator[Snapshot]:  # noqa: ARG002  # no time is waited for
+        """The store as it is now; what is read of one view is of one moment."""
+        yield WholeRows(self)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from headwater.store.refusals import (
     name_taken,
     other_plan,
 )
+from headwater.store.selection import Condition, Order, Selection
 from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
@@ -36,9 +37,12 @@ from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.names import check_name, images_of
 from headwater.store.sqlite.record import Copies
 from headwater.store.sqlite.rows import Written, grouped, written_of
+from headwater.store.sqlite.selection import can, distant, select, sorts_elsewhere
 from headwater.store.tables import TableStore
 
 BUSY_TIMEOUT = timedelta(seconds=10)
+PART = 20_000
+"""How many rows are read at a time."""
 
 
 class SqliteStore(TableStore[Layout]):
@@ -149,6 +153,20 @@ class SqliteStore(TableStore[Layout]):
     def _fetch(self, connection: sqlite3.Connection, layout: Layout, span: Span | None) -> list[list[Any]]:
         rows = connection.execute(*layout.select(span)).fetchall()
         return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in layout.codecs]
+
+    def _can(self, connection: sqlite3.Connection, layout: Layout, part: Condition | Order) -> bool:
+        kind = layout.target.type_of(part.column)
+        if isinstance(part, Order) and sorts_elsewhere(kind):
+            return connection.execute(distant(layout, part.column)).fetchone() is None
+        return can(kind, part)
+
+    def _select(
+        self, connection: sqlite3.Connection, layout: Layout, selection: Selection
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        cursor = connection.execute(*select(layout, selection))
+        cursor.arraysize = PART
+        while rows := cursor.fetchmany():
+            yield list(zip(*rows, strict=True))
 
     def _next_changes(
         self, connection: sqlite3.Connection, layout: Layout, since: int | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -44,6 +45,8 @@ CREATE TABLE IF NOT EXISTS headwater_promoted (
 """
 
 
+STEPS = 100_000
+"""SQLite looks at the clock after so many steps of its own."""
 READERS = 16
 """How many connections that read are kept for the next reader."""
 
@@ -77,10 +80,11 @@ class Database:
                 raise
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self, longest: timedelta | None = None) -> Iterator[sqlite3.Connection]:
         """A connection of one's own that can't write, in a transaction: all its statements see the same commit.
 
-        It is kept for the next reader, unless something went wrong or another file is there by then.
+        It is kept for the next reader, unless something went wrong or another file is there by then. What still runs
+        after `longest` is ended.
         """
         if not self._is_prepared:
             self._ensure_prepared()
@@ -88,7 +92,8 @@ class Database:
             file, connection = self._reader()
             try:
                 connection.execute("BEGIN")
-                yield connection
+                with _ended_after(connection, longest):
+                    yield connection
                 connection.execute("ROLLBACK")
             except BaseException:
                 connection.close()
@@ -212,6 +217,20 @@ class Database:
             hint=hint,
             path=str(self.path),
         )
+
+
+@contextmanager
+def _ended_after(connection: sqlite3.Connection, longest: timedelta | None) -> Iterator[None]:
+    """Interrupt what a connection does after a time."""
+    if longest is None:
+        yield
+        return
+    deadline = time.monotonic() + longest.total_seconds()
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 _REASONS = {
