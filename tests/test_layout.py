@@ -25,7 +25,7 @@ SOURCE = ROOT / "src"
 REFERENCE = ROOT / "docs" / "reference"
 LAYERS = (
     "errors", "installed", "model", "sql", "fields", "declare", "plan", "log", "intake", "config", "engine", "store",
-    "outlets", "operate", "project", "serve", "testing", "cli",
+    "query", "outlets", "operate", "project", "serve", "testing", "cli",
 )  # fmt: skip
 """A package or root module imports only from itself and from those before it."""
 ABOVE_THE_API = {"testing", "cli"}

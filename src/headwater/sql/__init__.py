@@ -2,17 +2,25 @@
 
 from headwater.sql.declarations import Parsed, parse_declarations
 from headwater.sql.dialect import Headwater
-from headwater.sql.interval import interval, spell_interval
+from headwater.sql.interval import interval, months, spell_interval
 from headwater.sql.options import OPTIONS, OptionKind
-from headwater.sql.query import canonical, origin_of, parse_column, parse_expression, parse_query, parse_type
+from headwater.sql.query import (
+    canonical,
+    origin_of,
+    parse_column,
+    parse_expression,
+    parse_query,
+    parse_type,
+    read_query,
+)
 from headwater.sql.render import render
 from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, late_view, pattern_of, window_of, windows_in
-from headwater.sql.spelling import spell, spell_name
+from headwater.sql.spelling import spell, spell_name, spell_text
 from headwater.sql.types import arrow_type, sqlglot_type
 
 __all__ = [
-    "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of", "canonical",
-    "interval", "late_view", "origin_of", "parse_column", "parse_declarations", "parse_expression", "parse_query",
-    "parse_type", "pattern_of", "render", "spell", "spell_interval", "spell_name", "sqlglot_type", "window_of",
-    "windows_in",
+    "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of",
+    "canonical", "interval", "late_view", "months", "origin_of", "parse_column", "parse_declarations",
+    "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render", "spell", "spell_interval",
+    "spell_name", "spell_text", "sqlglot_type", "window_of", "windows_in",
 ]  # fmt: skip

@@ -58,16 +58,26 @@ def calendar(node: exp.Expr | None) -> tuple[int, Literal["day", "month"]] | Non
     length = interval(node)
     if length is not None:
         return (length.days, "day") if length >= _DAY and not length % _DAY else None
+    count = months(node)
+    return (count, "month") if count is not None and count > 0 else None
+
+
+def months(node: exp.Expr | None) -> int | None:
+    """The number of months in a constant interval of months, quarters and years; None if the node isn't one.
+
+    >>> from headwater.sql import parse_expression
+    >>> months(parse_expression("INTERVAL '-2 quarters'"))
+    -6
+    """
     if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
         return None
     unit = node.args.get("unit")
     text = f"{node.this.name} {unit.name}" if isinstance(unit, exp.Var) else node.this.name
     parts = [(number, name.upper().removesuffix("S")) for number, name in _PART.findall(text)]
-    whole = "".join(_PART.sub("", text).split()) == "" and all(re.fullmatch(r"\d+", number) for number, _ in parts)
+    whole = "".join(_PART.sub("", text).split()) == "" and all(re.fullmatch(r"-?\d+", number) for number, _ in parts)
     if not parts or not whole or any(name not in _MONTHS for _, name in parts):
         return None
-    months = sum(int(number) * _MONTHS[name] for number, name in parts)
-    return (months, "month") if months > 0 else None
+    return sum(int(number) * _MONTHS[name] for number, name in parts)
 
 
 def _length(node: exp.Expr | None) -> Decimal | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from headwater.errors import Origin, SyntaxRefused
 from headwater.model import Column, SqlQuery
@@ -28,12 +29,15 @@ def _source(query: SqlQuery) -> Source:
     return Source(query.written or query.sql, query.origin or _NOWHERE)
 
 
-def _parse(read: Callable[[HeadwaterParser], exp.Expr | None], source: Source) -> exp.Expr:
+def _parse(
+    read: Callable[[HeadwaterParser], exp.Expr | None], source: Source, dialect: type[Dialect] = Headwater
+) -> exp.Expr:
     tokens, unread = tokenize(source.text)
+    parser: type[HeadwaterParser] = dialect.Parser  # type: ignore[attr-defined]  # each dialect has its own
     try:
         if unread:
             raise unread
-        return HeadwaterParser(dialect=Headwater).read_whole(read, tokens, source.text)
+        return parser(dialect=dialect).read_whole(read, tokens, source.text)
     except Unparsed as problem:
         raise lost(source, problem, "the text", tokens) from None
     except RecursionError:
@@ -47,6 +51,13 @@ def _parse(read: Callable[[HeadwaterParser], exp.Expr | None], source: Source) -
 def parse_query(query: SqlQuery) -> exp.Query:
     """The tree of a query, read from its author's text, so that `origin_of` finds the place of each node."""
     tree = _parse(HeadwaterParser.parse_view_query, _source(query))
+    assert isinstance(tree, exp.Query)
+    return tree
+
+
+def read_query(text: str, dialect: type[Dialect]) -> exp.Query:
+    """The tree of a query that belongs to no view, by the parser of another form of the dialect."""
+    tree = _parse(HeadwaterParser.parse_view_query, Source(text, _NOWHERE), dialect)
     assert isinstance(tree, exp.Query)
     return tree
 
