@@ -164,4 +164,14 @@ def test_queries_read_within_limits_and_cannot_write(filled: Bank) -> None:
         assert (refused.status_code, refused.json()["type"]) == (400, "urn:headwater:error:statement-refused"), sql
     assert post("/query", json={"sql": "SELECT 1", "store": "nope"}).status_code == 404
     assert post("/query", json={"question": "?"}).status_code == 422
+
+
+def test_a_query_is_exact_and_a_native_one_is_the_stores_own(filled: Bank) -> None:
+    post = filled.client.post
+    total = {"sql": "SELECT sum(spent) AS total, max(spent) AS most, typeof(1) FROM spend"}
+    assert post("/query", json=total).status_code == 400, "typeof is SQLite's"
+    exact = post("/query", json={"sql": total["sql"].replace(", typeof(1)", "")}).json()
+    assert [column["type"] for column in exact["columns"]] == ["decimal128(30, 2)", "decimal128(20, 2)"]
+    assert isinstance(exact["rows"][0]["total"], str), "a decimal is text"
+    assert post("/query", json=total | {"native": True}).status_code == 200
     assert filled.client.get("/views/spend").json()["rows"]

@@ -96,14 +96,15 @@ def _brought(
 @command
 def query(
     statement: Annotated[str, typer.Argument(metavar="SQL", help="A SELECT over the project's views.")],
-    store: Annotated[str, typer.Option(help="The store to ask.")] = "main",
+    store: Annotated[str | None, typer.Option(help="The store to ask; else each view where it is kept.")] = None,
+    native: Annotated[bool, typer.Option("--native", help="Ask in the store's own SQL.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="At most so many rows.")] = 1000,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
-    """Ask the store; nothing can be written."""
+    """Ask views, in the SQL of views; nothing can be written."""
     with hw.open(project) as opened:
-        show_table(opened.query(statement, store=store, limit=limit), json_)
+        show_table(opened.query(statement, store=store, limit=limit, native=native), json_)
 
 
 @command

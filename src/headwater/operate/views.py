@@ -29,6 +29,7 @@ from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.keep import Keeper
 from headwater.operate.ledger import Ledger, ledger_of
 from headwater.operate.promotion import Promotion, is_read
+from headwater.operate.query import DEFAULT_STORE, Queries
 from headwater.operate.status import StoreStatus, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
@@ -42,12 +43,12 @@ from headwater.plan.additive import not_additive
 from headwater.plan.approximate import tolerances
 from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
+from headwater.query import Engine
 from headwater.store import OpenStore, Position, SeveralStores, Store, Version, open_store
 
 if TYPE_CHECKING:
     from headwater.engine.batch import BatchView
 
-DEFAULT_STORE = "main"
 Report = Callable[[Reading], None]
 Commits = Mapping[str, int] | None
 """A commit of each topic; None, or a topic that is missing: the start of its log, or its head."""
@@ -92,6 +93,7 @@ class Views:
         self._halts: set[Halt] = set()
         self._keepers: set[Keeper] = set()
         self._columns = KeptColumns()
+        self._query_engine = Engine()
 
     def catch_up(
         self,
@@ -217,9 +219,16 @@ class Views:
         for halt in tuple(self._halts):
             halt.now()
 
-    def query(self, sql: str, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
-        """Answer a statement in the store's own SQL; it can't write."""
-        return self._store(store).query(sql, limit)
+    def query(self, sql: str, store: str | None = None, limit: int | None = None, *, native: bool = False) -> pa.Table:
+        """Answer a statement in the SQL of views, or, `native`, in the store's own; it can't write."""
+        if native:
+            return self._store(store or DEFAULT_STORE).query(sql, limit)
+        return self.queries.answer(sql, store, limit)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """What answers statements over the views."""
+        return Queries(lambda: self._plan, self._store, self._query_engine)
 
     def late(self, name: str) -> pa.Table:
         """The rows that came too late for a view, once per window, with how late they were."""
@@ -411,6 +420,7 @@ class Views:
     def close(self) -> None:
         """Stop what runs, and let go of the stores."""
         self.stop()
+        self._query_engine.close()
         for store in self._stores.values():
             store.close()
 

@@ -48,7 +48,6 @@ from headwater.operate.audit import Act, Audit
 from headwater.operate.cut import ViewAt
 from headwater.operate.outlet import Sent
 from headwater.operate.promotion import Promotion
-from headwater.operate.views import DEFAULT_STORE
 from headwater.operate.why import MOST
 from headwater.operate.wish import Paused, Wishes
 from headwater.outlets import OpenTarget, open_target
@@ -63,7 +62,7 @@ from headwater.project.logs import Logs, Since
 from headwater.project.outlet import Outlets
 from headwater.project.run import Listeners, Runner
 from headwater.project.status import Overview
-from headwater.store import OpenStore, Position, Version, open_store
+from headwater.store import OpenStore, Position, Selection, Served, Version, open_store
 
 WATCH_POLL = timedelta(milliseconds=100)
 CUT_WAIT = timedelta(seconds=5)
@@ -458,9 +457,24 @@ class Project:
         """
         return self._overview.alerts()
 
-    def query(self, statement: str, *, store: str = DEFAULT_STORE, limit: int | None = None) -> pa.Table:
-        """Answer an SQL statement from a store, which it can't write to."""
-        return self._opened_views().query(statement, store, limit)
+    def query(
+        self, statement: str, *, store: str | None = None, limit: int | None = None, native: bool = False
+    ) -> pa.Table:
+        """Answer a statement over views, at most so many rows. It is in the SQL of views, whatever store they are in.
+
+        Values and types are exactly those that Spark would give; what has no exact answer is `StatementRefused`. Each
+        view is read where it is kept, or in the `store` that is named. With `native` the statement is in that store's
+        own SQL. Nothing can be written either way.
+        """
+        return self._opened_views().query(statement, store, limit, native=native)
+
+    def views_of(self, statement: str) -> list[str]:
+        """The views that a statement reads."""
+        return self._opened_views().queries.views_of(statement)
+
+    def select(self, view: str, selection: Selection) -> tuple[Served, pa.Table]:
+        """The rows of a view that a selection chooses, with the version and the position that they are true for."""
+        return self._opened_views().queries.rows(view, selection)
 
     def served(self, view: str) -> Version | None:
         """The version of a view that is served, with its position; None while it has no rows to serve."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import HTTPConnection
 
-from headwater.errors import RoleRefused, TokenRefused
+from headwater.errors import TokenRefused
 from headwater.operate.audit import set_actor
 from headwater.serve.role import Access, Role
 from headwater.serve.tokens import Tokens
@@ -20,12 +20,7 @@ def access_of(connection: HTTPConnection, role: Role) -> Access:
     """The access of a request, which must include a role."""
     tokens: Tokens | None = connection.app.state.tokens
     found = Access() if tokens is None else tokens.access(secret_of(connection))
-    if not found.allows(role):
-        raise RoleRefused(
-            f'token "{found.name}" doesn\'t allow this',
-            detail=f"It has the role {found.role}, and this needs {role}.",
-            hint="Ask for a token with that role.",
-        )
+    found.check_role(role)
     set_actor(laid_to(found))
     return found
 

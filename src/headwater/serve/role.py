@@ -41,6 +41,15 @@ class Access:
         if self.streams or self.views:
             raise self._refusal("it is for some streams and views, and this is about all of them")
 
+    def check_role(self, role: Role) -> None:
+        """Refuse what needs a role that this one doesn't include."""
+        if not self.allows(role):
+            raise RoleRefused(
+                f'token "{self.name}" doesn\'t allow this',
+                detail=f"It has the role {self.role}, and this needs {role}.",
+                hint="Ask for a token with that role.",
+            )
+
     def _check(self, kind: str, name: str, allowed: tuple[str, ...], others: bool) -> None:
         if (allowed or others) and name.lower() not in {found.lower() for found in allowed}:
             raise self._refusal(f'it is not for {kind} "{name}"')

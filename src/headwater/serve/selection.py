@@ -4,8 +4,7 @@
     ?spent.gte=100          gt, gte, lt, lte, ne     ?limit=100&page=2              which part of them
     ?country.in=DE,FR       one of                   ?country.null=true             with or without a value
 
-A selection becomes one SELECT: names are those that the view declares, and values are spelled by their types, so that
-nothing of a request stands in it as it came.
+A selection is the store's to answer: names are those that the view declares, and values are of the columns' types.
 """
 
 from __future__ import annotations
@@ -13,35 +12,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 import pyarrow as pa
 
+from headwater import store
 from headwater.errors import ArgumentRefused
 from headwater.model import Column, spell_type
+from headwater.store import Condition, Order
+from headwater.store.selection import Operator
 
 OPTIONS = ("order", "limit", "page", "after", "timeout")
 """Parameters that are no conditions; a column of such a name is meant by `limit.eq=…`."""
-_OPERATORS = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_OPERATORS: Mapping[str, Operator] = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 DEFAULT_LIMIT = 100
+_LONGEST_EXPONENT = 100
+"""Numbers of more digits before or behind the point are no values of any column."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Conditions, an order, and a part of the rows; all as SQL over names that exist."""
+    """Conditions, an order, and a page of the rows."""
 
-    conditions: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    order: tuple[Order, ...] = ()
     limit: int = DEFAULT_LIMIT
     page: int = 1
 
-    def statement(self, view: str) -> str:
-        """The SELECT; it asks for one row more than the limit, which tells whether there is another page."""
-        where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
-        order = f" ORDER BY {', '.join(self.order)}" if self.order else ""
-        part = f" LIMIT {self.limit + 1} OFFSET {(self.page - 1) * self.limit}"
-        return f"SELECT * FROM {quoted(view)}{where}{order}{part}"  # noqa: S608  # names are quoted, values spelled
+    def rows(self) -> store.Selection:
+        """What the store is asked for: one row more than the limit tells whether there is another page."""
+        first = (self.page - 1) * self.limit
+        return store.Selection(None, self.conditions, self.order, self.limit + 1, first)
 
 
 def read_selection(
@@ -56,25 +58,26 @@ def read_selection(
             options[name] = value
         else:
             conditions.append(_condition(known, lowered, name, value))
-    order = _order(lowered, options["order"]) if options.get("order") else tuple(quoted(name) for name in key)
+    order = _order(lowered, options["order"]) if options.get("order") else tuple(map(Order, key))
     limit, page = _number(options, "limit", DEFAULT_LIMIT, most), _number(options, "page", 1, 1_000_000)
     return Selection(tuple(conditions), order, limit, page)
 
 
-def _condition(known: Mapping[str, Column], lowered: Mapping[str, str], name: str, value: str) -> str:
+def _condition(known: Mapping[str, Column], lowered: Mapping[str, str], name: str, value: str) -> Condition:
     found, _, operator = name.rpartition(".") if "." in name and name.lower() not in lowered else (name, "", "eq")
     column = known[_column(lowered, found)]
-    sql = quoted(column.name)
     if operator == "null":
         if value not in ("true", "false"):
             raise _refusal(f'"{value}" is neither true nor false', f"Write {found}.null=true or {found}.null=false.")
-        return f"{sql} IS {'' if value == 'true' else 'NOT '}NULL"
+        return Condition(column.name, "null" if value == "true" else "not null")
     if operator == "in":
-        return f"{sql} IN ({', '.join(literal(column, part) for part in value.split(','))})"
+        parts = [_compared(column, "=", part) for part in value.split(",")]
+        values = [part.values for part in parts if part.operator == "="]
+        return Condition(column.name, "in", pa.concat_arrays(values) if values else pa.array([], column.type))
     if operator not in _OPERATORS:
         known_ones = ", ".join([*_OPERATORS, "in", "null"])
         raise _refusal(f'there is no operator "{operator}"', f"The operators are {known_ones}.")
-    return f"{sql} {_OPERATORS[operator]} {literal(column, value)}"
+    return _compared(column, _OPERATORS[operator], value)
 
 
 def _column(lowered: Mapping[str, str], name: str) -> str:
@@ -83,9 +86,9 @@ def _column(lowered: Mapping[str, str], name: str) -> str:
     return lowered[name.lower()]
 
 
-def _order(lowered: Mapping[str, str], text: str) -> tuple[str, ...]:
+def _order(lowered: Mapping[str, str], text: str) -> tuple[Order, ...]:
     parts = [(part.removeprefix("-"), part.startswith("-")) for part in text.split(",")]
-    return tuple(f"{quoted(_column(lowered, name))}{' DESC' if down else ''}" for name, down in parts)
+    return tuple(Order(_column(lowered, name), down) for name, down in parts)
 
 
 def _number(options: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -97,52 +100,74 @@ def _number(options: Mapping[str, str], name: str, default: int, most: int) -> i
     return int(text)
 
 
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
+def _compared(column: Column, operator: Operator, text: str) -> Condition:
+    """A comparison of a column with a value of a request.
 
-
-def literal(column: Column, text: str) -> str:
-    """A value of a column's type as SQL spells it.
-
-    >>> literal(Column("name", pa.string()), "O'Hara"), literal(Column("n", pa.int32()), "7")
-    ("'O''Hara'", '7')
+    >>> _compared(Column("n", pa.decimal128(5, 2)), ">=", "1.005").operator
+    '>'
     """
     try:
-        return _spelled(column.type, text)
-    except (ValueError, InvalidOperation, OverflowError):
+        if pa.types.is_decimal(column.type):
+            return _of_number(column, operator, Decimal(text), column.type.scale, 10**column.type.precision - 1)
+        if pa.types.is_integer(column.type):
+            return _of_number(column, operator, Decimal(int(text)), 0, 2 ** (column.type.bit_width - 1) - 1)
+        return Condition(column.name, operator, pa.array([_value(column.type, text)], column.type))
+    except (ValueError, InvalidOperation, OverflowError, pa.ArrowException):
         raise _refusal(
             f'"{text}" doesn\'t fit column "{column.name}"', f"The column is {spell_type(column.type)}."
         ) from None
 
 
-def _spelled(kind: Any, text: str) -> str:
+def _of_number(column: Column, operator: Operator, number: Decimal, scale: int, most: int) -> Condition:
+    """A comparison with a number that may have more digits than the column's values have."""
+    if not number.is_finite() or abs(number.adjusted()) > _LONGEST_EXPONENT:
+        raise ValueError(number)
+    with localcontext() as context:
+        context.prec = 2 * _LONGEST_EXPONENT + len(number.as_tuple().digits)
+        units = number.scaleb(scale)
+        whole = units.to_integral_value(ROUND_CEILING if operator in ("<", "<=") else ROUND_FLOOR)
+        if whole != units:
+            if operator in ("=", "<>"):
+                return _always(column) if operator == "<>" else _never(column)
+            operator = "<" if operator in ("<", "<=") else ">"
+        if abs(whole) > most:
+            is_above = whole > 0
+            holds = operator == "<>" or ((operator in ("<", "<=")) == is_above and operator != "=")
+            return _always(column) if holds else _never(column)
+        value = int(whole) if scale == 0 and pa.types.is_integer(column.type) else whole.scaleb(-scale)
+        return Condition(column.name, operator, pa.array([value], column.type))
+
+
+def _always(column: Column) -> Condition:
+    return Condition(column.name, "not null")
+
+
+def _never(column: Column) -> Condition:
+    return Condition(column.name, "in", pa.array([], column.type))
+
+
+def _value(kind: Any, text: str) -> Any:
     if pa.types.is_boolean(kind):
         if text not in ("true", "false"):
             raise ValueError(text)
-        return text.upper()
-    if pa.types.is_integer(kind):
-        return str(int(text))
-    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
-        number = Decimal(text)
-        if not number.is_finite():
+        return text == "true"
+    if pa.types.is_floating(kind):
+        number = float(text)
+        if number - number != 0:  # neither NaN nor infinite
             raise ValueError(text)
-        return f"{number:f}"
+        return number
     if pa.types.is_timestamp(kind):
-        return f"'{_instant(text)}'"
+        return _instant(text) if kind.tz else _instant(text).replace(tzinfo=None)
     if pa.types.is_date(kind):
-        return f"'{datetime.fromisoformat(text).date().isoformat()}'"
+        return datetime.fromisoformat(text).date()
     if pa.types.is_string(kind) and "\0" not in text:
-        return "'" + text.replace("'", "''") + "'"
+        return text
     raise ValueError(text)
 
 
-def _instant(text: str) -> str:
-    """An instant in UTC, with as many digits of the second as it needs."""
+def _instant(text: str) -> datetime:
     at = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
-    at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
-    digits = "auto" if not at.microsecond else "milliseconds" if at.microsecond % 1000 == 0 else "microseconds"
-    return at.replace(tzinfo=None).isoformat(" ", digits if digits != "auto" else "seconds")
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _refusal(summary: str, hint: str) -> ArgumentRefused:

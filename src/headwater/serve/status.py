@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from headwater.errors import HeadwaterError
-from headwater.operate.views import DEFAULT_STORE
+from headwater.operate.query import DEFAULT_STORE
 from headwater.project import Project
 from headwater.serve.access import asks
 from headwater.serve.encode import answer

@@ -11,7 +11,6 @@ from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused
 from headwater.model import parse_duration
-from headwater.operate.views import DEFAULT_STORE
 from headwater.operate.why import MOST, read_row
 from headwater.project import Project
 from headwater.serve.access import asks
@@ -19,12 +18,11 @@ from headwater.serve.encode import answer
 from headwater.serve.feed import no_rows
 from headwater.serve.reach import Way
 from headwater.serve.role import Access
-from headwater.serve.selection import Selection, read_selection
+from headwater.serve.selection import read_selection
 from headwater.serve.service import Service
 from headwater.serve.token import read
 from headwater.store import Position, Version
 
-_TRIES = 5
 DEFAULT_WAIT = timedelta(seconds=5)
 
 
@@ -106,12 +104,12 @@ def routes(service: Service) -> APIRouter:
 
 def _page(service: Service, view: str, parameters: list[tuple[str, str]]) -> Response:
     """The rows of a view that the parameters of a request ask for."""
-    version = served(service.project, view)
-    target = version.target
+    target = served(service.project, view).target
     selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
     with service.queries.taken():
-        number, position, found = _read_rows(service.project, view, selection, (target.version, version.position))
-    body = {"view": view, "version": number, "position": as_record(position)}
+        read, rows = service.project.select(view, selection.rows())
+    body = {"view": view, "version": read.target.version, "position": as_record(read.position)}
+    found = rows.to_pylist()
     more = len(found) > selection.limit
     return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
 
@@ -133,25 +131,6 @@ def served(project: Project, view: str) -> Version:
     if version is None:
         raise no_rows(view)
     return version
-
-
-def _read_rows(
-    project: Project, view: str, selection: Selection, before: tuple[int, Position | None]
-) -> tuple[int, Position | None, list[dict[str, Any]]]:
-    """Rows, with the version and a position that they are true for: the same before and after they were read.
-
-    Where batches come faster than rows can be read, it is the one before: the rows are at least as new.
-    """
-    store = project.plan().view(view).view.store or DEFAULT_STORE
-    for _ in range(_TRIES):
-        rows = project.query(selection.statement(view), store=store).to_pylist()
-        after = project.place(view) or before
-        if after == before:
-            break
-        before, last = after, before
-    else:
-        before = last
-    return *before, rows
 
 
 def as_record(position: Position | None) -> dict[str, Any] | None:

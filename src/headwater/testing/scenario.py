@@ -22,7 +22,6 @@ from headwater.config import FILE, load_settings
 from headwater.errors import ArgumentRefused
 from headwater.log import LOCAL_SOURCE, folder_of, wall_clock
 from headwater.operate import CaughtUp
-from headwater.operate.views import DEFAULT_STORE
 from headwater.plan import Plan, PlannedView
 from headwater.project import DERIVED, Project
 from headwater.sql import parse_declarations, render
@@ -188,10 +187,7 @@ class Scenario:
 
     def rows(self, view: str) -> pa.Table:
         """The rows of a view in its store, with its declared types."""
-        planned = self.project.plan().view(view)
-        name = planned.name.replace('"', '""')
-        store = planned.view.store or DEFAULT_STORE
-        return self.project.query(f'SELECT * FROM "{name}"', store=store)  # noqa: S608  # it is quoted
+        return self.project.rows(view)
 
     def batch(self, view: str) -> pa.Table:
         """The rows of a view computed from the whole log at once; the store has no part in it."""

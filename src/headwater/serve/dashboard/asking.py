@@ -1,21 +1,17 @@
-"""What a page asks of a view's store: its newest rows, and a number over its time.
-
-A store that answers SQL is asked for as much as is shown; of the others, which give all rows of a view, it is taken.
-"""
+"""What a page asks of a view: its newest rows, and a number over its time. No more is asked for than is shown."""
 
 # ruff: noqa: S608  # names are those that the project declares, quoted; a fold is one of four
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import StatementRefused
 from headwater.plan import PlannedView
 from headwater.project import Project
-from headwater.serve.selection import quoted
+from headwater.sql import spell_name
+from headwater.store import Order, Selection
 
 Points = list[tuple[datetime, float]]
 FOLDS = ("sum", "avg", "max", "min")
@@ -29,30 +25,22 @@ _FOLDED: dict[str, Callable[[Sequence[float]], float]] = {
 
 def newest(project: Project, planned: PlannedView, most: int) -> pa.Table:
     """The newest rows of a view, newest first; of one without a time any rows."""
-    time = planned.time.name if planned.time else None
-    order = f" ORDER BY {quoted(time)} DESC" if time else ""
-    try:
-        return _ask(project, planned, f"SELECT * FROM {quoted(planned.name)}{order} LIMIT {most}")
-    except StatementRefused:
-        rows = project.rows(planned.name)
-        return (rows.sort_by([(time, "descending")]) if time else rows).slice(0, most)
+    order = (Order(planned.time.name, descends=True),) if planned.time else ()
+    return project.select(planned.name, Selection(order=order, limit=most))[1]
 
 
 def over_time(project: Project, planned: PlannedView, column: str | None, fold: str) -> Points:
     """A column folded into one number for each window, or while, oldest first; with `count`, the number of rows."""
     assert planned.time is not None and fold in _FOLDED
     time, has_windows = planned.time.name, planned.time.role is not None and planned.time.role.bounds_window
-    number, view = "*" if column is None else quoted(column), quoted(planned.name)
     if has_windows:
-        grouped = f"GROUP BY {quoted(time)} ORDER BY {quoted(time)} DESC LIMIT {POINTS}"
-        try:
-            rows = _ask(project, planned, f"SELECT {quoted(time)}, {fold}({number}) AS folded FROM {view} {grouped}")
-            return [(row[time], float(row["folded"] or 0)) for row in reversed(rows.to_pylist())]
-        except StatementRefused:
-            pass
+        at, number = spell_name(time), "*" if column is None else spell_name(column)
+        grouped = f"GROUP BY {at} ORDER BY {at} DESC LIMIT {POINTS}"
+        rows = project.query(f"SELECT {at}, {fold}({number}) AS folded FROM {spell_name(planned.name)} {grouped}")
+        return [(row[time], float(row["folded"] or 0)) for row in reversed(rows.to_pylist()) if row[time]]
     rows = newest(project, planned, LOOKED_AT).select([time, *([] if column is None else [column])])
     pairs = [(row[time], float(row[column] or 0) if column else 1.0) for row in rows.to_pylist() if row[time]]
-    return folded(pairs, fold, None if has_windows else width_of([at for at, _ in pairs]))
+    return folded(pairs, fold, width_of([at for at, _ in pairs]))
 
 
 def folded(pairs: Iterable[tuple[datetime, float]], fold: str, width: timedelta | None) -> Points:
@@ -74,7 +62,3 @@ def width_of(times: Sequence[datetime]) -> timedelta:
     """The width of a while with which the times are in not more than half as many as are drawn."""
     span = max(times) - min(times) if times else timedelta()
     return next((width for width in _WIDTHS if span <= width * POINTS / 2), _WIDTHS[-1])
-
-
-def _ask(project: Project, planned: PlannedView, sql: str) -> Any:
-    return project.query(sql, store=(planned.view.stores or ("main",))[0])
