@@ -21,7 +21,7 @@
     │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
     │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
-    │   ├── NotUpcast  SchemaViolated  FileReplaced
+    │   ├── NotUpcast  SchemaViolated  FileReplaced  UnknownField
     │   └── MessageTooLarge  RowWithdrawn  DeliveryRefused    what an outlet can't deliver: a dead letter of the outlet
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
@@ -433,6 +433,10 @@ class EventTooLarge(DataError):
 
 class SchemaViolated(DataError):
     """The event breaks a constraint of the schema that it names."""
+
+
+class UnknownField(DataError):
+    """The event has a field that no column declares, and the topic takes none (`unknown_fields = 'dead'`)."""
 
 
 class NotUpcast(DataError):

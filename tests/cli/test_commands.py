@@ -59,6 +59,17 @@ def test_check_says_which_files_were_left_alone(shop: Path) -> None:
     assert records("check", folder=shop) == [left]
 
 
+def test_an_append_tells_unknown_fields_and_fails_if_no_event_became_a_row(shop: Path) -> None:
+    good = (shop / "orders.jsonl").read_bytes().splitlines()[0].replace(b"{", b'{"colour": "red", ', 1) + b"\n"
+    done = headwater("append", "orders", "-", folder=shop, stdin=good + b"{}\n")
+    assert (done.returncode, "1 row, 1 dead letter" in done.stdout) == (0, True)
+    assert "field that no column declares (colour 1)" in " ".join(done.stdout.split())
+    dead = headwater("append", "orders", "-", "--json", folder=shop, stdin=b"{}\n")
+    assert (dead.returncode, json.loads(dead.stdout)["became"]) == (1, "dead letters")
+    (status,) = records("status", folder=shop)
+    assert status["topics"][0]["unknown"] == {"colour": 1}
+
+
 def test_a_new_project_compiles_and_takes_its_events(shop: Path) -> None:
     checked = headwater("check", folder=shop)
     assert (checked.returncode, checked.stdout) == (0, "shop: 1 topic, 2 views: ok\n")
@@ -121,6 +132,7 @@ def test_standard_input_strictness_and_batches(shop: Path) -> None:
     )
     assert json.loads(done.stdout) | {"watermark": None} == {
         "topic": "orders", "commit": 3, "rows": 5, "dead": 0, "watermark": None, "behind": 0, "repeated": False,
+        "unknown": {}, "became": "rows",
     }  # fmt: skip
     strict = headwater("append", "orders", "orders.jsonl", "--strict", folder=shop)
     assert strict.returncode == 1

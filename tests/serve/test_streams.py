@@ -57,8 +57,10 @@ def test_digits_are_kept_as_they_were_written(bank: Bank) -> None:
 
 def test_what_cannot_be_read_is_a_dead_letter_and_strictness_refuses_it(bank: Bank) -> None:
     body = [event(1), event(2, amount="much")]
-    answered = bank.client.post("/streams/payments/events", json=body).json()
-    assert (answered["rows"], answered["dead"]) == (1, 1)
+    posted = bank.client.post("/streams/payments/events", json=body)
+    answered = posted.json()
+    assert (posted.status_code, answered["rows"], answered["dead"]) == (207, 1, 1)
+    assert answered["became"] == "rows and dead letters"
     (letter,) = bank.client.get("/streams/payments/dead").json()["letters"]
     assert (letter["error"], json.loads(letter["bytes"])["amount"]) == ("wrong-type", "much")
     refused = bank.client.post("/streams/payments/events?strict=true", json=body)
@@ -78,13 +80,34 @@ def test_the_same_key_again_appends_nothing(bank: Bank) -> None:
         return bank.client.post("/streams/payments/events", json=body, headers=headers)
 
     first, again = post(1, event(1)), post(1, event(1))
-    assert (first.status_code, again.status_code) == (201, 200)
+    assert (first.status_code, again.status_code) == (201, 201)
     assert again.json()["commit"] == first.json()["commit"]
     assert again.json()["repeated"]
     other = post(1, event(2))
     assert (other.status_code, other.json()["who"]) == (409, "caller")
     assert post(2, event(2)).status_code == 201
     assert bank.project.read("payments").num_rows == 2
+    for number, body, status in ((3, [event(3), event(4, amount="much")], 207), (4, event(5, amount="much"), 422)):
+        assert [post(number, body).status_code for _ in range(2)] == [status, status], "whatever became of it"
+    assert bank.project.dead("payments").num_rows == 2, "letters are not doubled either"
+
+
+def test_an_append_of_which_nothing_became_a_row_says_so(bank: Bank) -> None:
+    posted = bank.client.post("/streams/payments/events", json=event(1, amount="much"))
+    answered = posted.json()
+    assert (posted.status_code, answered["rows"], answered["dead"], answered["became"]) == (422, 0, 1, "dead letters")
+    assert answered["title"] == '1 event is a dead letter of "payments"'
+    assert "don't send them again" in answered["detail"]
+    assert bank.project.dead("payments").num_rows == 1
+
+
+def test_unknown_fields_are_in_the_receipt_the_status_and_the_metrics(bank: Bank) -> None:
+    posted = bank.client.post("/streams/payments/events", json=[event(1) | {"colour": "red"}, event(2)])
+    assert (posted.status_code, posted.json()["unknown"]) == (201, {"colour": 1})
+    (topic, *_) = bank.client.get("/status").json()["topics"]
+    assert topic["unknown"] == {"colour": 1}
+    metrics = bank.client.get("/metrics").text
+    assert 'headwater_topic_unknown_fields_total{field="colour",topic="payments"} 1.0' in metrics
 
 
 REFUSED = {
@@ -178,7 +201,7 @@ def test_a_number_that_does_not_fit_is_a_dead_letter(bank: Bank, text: str) -> N
         ('[{"id": "p"},]', 422),
         ('[{"id": "p"}] 7', 422),
         ('[{"id": "p"} {"id": "q"}]', 422),
-        ('{"id": ' + "9" * 5_000 + "}", 201),
+        ('{"id": ' + "9" * 5_000 + "}", 422),
         ("[" + ",".join(["{}"] * 1_000_002) + "]", 413),
     ],
     ids=["deep array", "deep object", "comma", "behind", "no comma", "digits", "events"],

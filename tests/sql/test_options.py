@@ -61,8 +61,17 @@ def test_a_value_that_an_option_cant_take_is_refused(kind: str, name: str, text:
 
 def test_the_options_of_each_kind_are_those_of_the_language() -> None:
     assert {kind: [option.name for option in options] for kind, options in OPTIONS.items()} == {
-        "stream": ["key", "unique", "within", "idle", "max_ahead", "version", *(option.name for option in INTAKE)],
-        "table": ["idle", "max_ahead", "version", *(option.name for option in INTAKE)],
+        "stream": [
+            "key",
+            "unique",
+            "within",
+            "idle",
+            "max_ahead",
+            "version",
+            "unknown_fields",
+            *(option.name for option in INTAKE),
+        ],
+        "table": ["idle", "max_ahead", "version", "unknown_fields", *(option.name for option in INTAKE)],
         "materialized view": [
             *("grace", "late", "emit", "every", "store", "key", "horizon", "retention", "execution"),
             *("layout", "score", "group", "ttl", "index"),

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+
+from rich.markup import escape
 
 from headwater.cli.output import console, print_json
 from headwater.intake.protocol import Taken
+
+_SHOWN = 3
+
+
+def show_unknown(unknown: Mapping[str, int]) -> str:
+    """What is said of fields that no column declares, behind a comma; nothing if there are none."""
+    if not unknown:
+        return ""
+    named = [f"{escape(name)} {count:,}" for name, count in list(unknown.items())[:_SHOWN]]
+    more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    return (
+        f", [yellow]{'field' if len(unknown) == 1 else 'fields'} that no column declares[/] ({', '.join(named)}{more})"
+    )
 
 
 def show_taken(taken: Taken, json_: bool) -> None:
@@ -17,4 +33,4 @@ def show_taken(taken: Taken, json_: bool) -> None:
     places = ", ".join(f"{source}: {place}" for source, place in taken.places.items())
     reader = " by tasks of Spark" if taken.path == "spark" else ""
     rows = f"{taken.rows:,} {'row' if taken.rows == 1 else 'rows'}"
-    console.print(f"[green]{taken.stream}[/]: {rows}{reader}{dead}; next {places}")
+    console.print(f"[green]{taken.stream}[/]: {rows}{reader}{dead}{show_unknown(taken.unknown)}; next {places}")

@@ -143,6 +143,12 @@ def _outlet(outlet: OutletStatus) -> dict[str, Any]:
     }
 
 
+def _fields(unknown: Mapping[str, int]) -> str | None:
+    """The fields that no column declares, those that most events have first."""
+    named = [f"{name} {count:,}" for name, count in list(unknown.items())[:3]]
+    return ", ".join([*named, *(["…"] if len(unknown) > len(named) else [])]) or None
+
+
 def _topic(topic: TopicStatus) -> dict[str, Any]:
     holds = [source.name for source in topic.sources if source.holds]
     return {
@@ -150,6 +156,7 @@ def _topic(topic: TopicStatus) -> dict[str, Any]:
         "head": topic.head,
         "rows": topic.rows,
         "dead": topic.dead,
+        "unknown": _fields(topic.unknown),
         "watermark": topic.watermark,
         "sources": len(topic.sources),
         "paused": topic.paused.since if topic.paused else None,

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, TopicName, command
 from headwater.cli.arguments import parse_instant, parse_since
-from headwater.cli.intake import show_taken
+from headwater.cli.intake import show_taken, show_unknown
 from headwater.cli.output import (
     as_record,
     console,
@@ -63,15 +63,18 @@ def append(
         int | None, typer.Option("--version", help="The version of the topic that the events are of, if it is earlier.")
     ] = None,
     json_: Json = False,
-) -> None:
-    """Append a file of events. What can't be read becomes a dead letter; the rest goes on."""
+) -> int:
+    """Append a file of events. What can't be read becomes a dead letter; the rest goes on.
+
+    Exit code 1 if there were events and none became a row.
+    """
     if (file is None) == (from_ is None) or from_ not in (None, "kafka"):
         raise typer.BadParameter("give a FILE, or --from kafka")
     if file is None:
         with hw.open(project) as opened:
             for taken in opened.take_in(topic, bulk_above=bulk_above):
                 show_taken(taken, json_)
-        return
+        return 0
     with hw.open(project) as opened, _progress(file, quiet=json_) as progress:
         receipt = opened.append_file(
             topic,
@@ -86,6 +89,7 @@ def append(
             progress=progress.update,
         )
     _show_receipt(receipt, json_)
+    return 1 if receipt.became == "dead letters" else 0
 
 
 class _progress:  # noqa: N801  # reads as a verb where it is used
@@ -117,13 +121,15 @@ class _progress:  # noqa: N801  # reads as a verb where it is used
 
 def _show_receipt(receipt: Receipt, json_: bool) -> None:
     if json_:
-        print_json(asdict(receipt))
+        print_json(asdict(receipt) | {"became": receipt.became})
         return
     letters = "dead letter" if receipt.dead == 1 else "dead letters"
     dead = f", [red]{receipt.dead:,} {letters}[/] (headwater dead {receipt.topic})" if receipt.dead else ""
     behind = f", [yellow]{receipt.behind:,} behind the watermark[/]" if receipt.behind else ""
+    colour = "red" if receipt.became == "dead letters" else "green"
+    rows = f"{receipt.rows:,} {'row' if receipt.rows == 1 else 'rows'}"
     console.print(
-        f"[green]{receipt.topic}[/]: {receipt.rows:,} {'row' if receipt.rows == 1 else 'rows'}{dead}{behind}; "
+        f"[{colour}]{receipt.topic}[/]: {rows}{dead}{behind}{show_unknown(receipt.unknown)}; "
         f"commit {receipt.commit}, watermark {show_instant(receipt.watermark)}"
     )
 

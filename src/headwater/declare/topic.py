@@ -37,6 +37,7 @@ class TopicOptions(TypedDict, total=False):
     personal: Mapping[str, Names]
     intake: model.Intake | None
     version: int
+    unknown_fields: str
     comment: str | None
 
 
@@ -128,7 +129,7 @@ def table(
 def _topic_options(kind: str, options: dict[str, Any], known: type, origin: Origin) -> dict[str, Any]:
     refuse_unknown(kind, options, known, origin)
     given: dict[str, Any] = {"comment": options.get("comment"), "intake": options.get("intake")}
-    given |= {key: options[key] for key in ("version",) if key in options}
+    given |= {key: options[key] for key in ("version", "unknown_fields") if key in options}
     given |= {key: read_names(options[key]) for key in ("key", "unique", "primary_key") if key in options}
     given |= {key: read_distance(key, options[key], origin) for key in ("idle", "max_ahead") if key in options}
     given |= {key: read_duration(key, options[key], origin) for key in ("within",) if key in options}

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from headwater.intake.converted import Converted, concatenate
 from headwater.intake.dead import Letter
+from headwater.intake.unknown import Unknown
 
 
 class Originals(Protocol):
@@ -33,21 +34,24 @@ class Originals(Protocol):
 class Batch:
     """Rows that could be read, and letters for what could not. `columns` follow the layout's names.
 
-    In an `explicit` batch a writer's schema says which fields there are: its NULLs are values.
+    In an `explicit` batch a writer's schema says which fields there are: its NULLs are values. `unknown` are the fields
+    of the events that no column declares.
     """
 
     columns: list[Converted]
     originals: Originals
     letters: list[Letter] = field(default_factory=list)
     explicit: bool = False
+    unknown: Unknown = field(default_factory=Unknown)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Columns of some of the lines of a block; `lines` says which."""
+    """Columns of some of the lines of a block; `lines` says which. `unknown` are the fields that no column declares."""
 
     columns: list[Converted]
     lines: pa.Array
+    unknown: Unknown = field(default_factory=Unknown)
 
 
 def merge(parts: Sequence[Part]) -> Part:
@@ -57,7 +61,10 @@ def merge(parts: Sequence[Part]) -> Part:
     lines = pa.concat_arrays([part.lines for part in parts])
     order = pc.sort_indices(lines)
     columns = [concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
-    return Part([_take(column, order) for column in columns], lines.take(order))
+    unknown = Unknown()
+    for part in parts:
+        unknown.add(part.unknown)
+    return Part([_take(column, order) for column in columns], lines.take(order), unknown)
 
 
 def _take(column: Converted, order: pa.Array) -> Converted:

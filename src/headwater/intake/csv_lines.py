@@ -26,6 +26,8 @@ from headwater.intake.json_lines import examine_messages, parse_value
 from headwater.intake.layout import Layout
 from headwater.intake.lines import Lines, examine, join, read_in_pieces
 from headwater.intake.messages import Separated
+from headwater.intake.rows import find_unknown_columns
+from headwater.intake.unknown import Unknown
 from headwater.intake.values import column_of
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -101,7 +103,8 @@ class CsvLines:
         examined, letters = examine(pa.array(records.raw, pa.binary()), where, records.numbers)
         lines = _without_line_end(examined)
         whole, refused = self._read(lines, header)
-        yield Batch(whole.columns, CsvOriginals(lines, whole.lines, header), letters + refused)
+        originals = CsvOriginals(lines, whole.lines, header)
+        yield Batch(whole.columns, originals, letters + refused, unknown=whole.unknown)
 
     def read_messages(self, separated: Separated, where: str) -> Batch:
         """The rows of messages, each one record that may hold newlines, and letters for all others, empty ones too."""
@@ -111,12 +114,12 @@ class CsvLines:
         columns = list(whole.columns)
         for name, values in messages.beside.items():
             columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
-        return Batch(columns, CsvOriginals(lines, whole.lines, header), letters + refused)
+        return Batch(columns, CsvOriginals(lines, whole.lines, header), letters + refused, unknown=whole.unknown)
 
     def _read(self, lines: Lines, header: Header) -> tuple[Part, list[Letter]]:
         """The rows of records, and letters for those that aren't rows; blank ones are neither."""
         present, odd = lines.present(), _with_odd_quotes(lines.texts)
-        parts = [Part(self._columns(None, header, 0), pa.array([], pa.uint64()))]
+        parts = [self._part(None, header, pa.array([], pa.uint64()))]
         doubtful = pc.indices_nonzero(pc.and_(present, odd)).to_pylist()
         found = pc.indices_nonzero(pc.and_not(present, odd))
         texts = lines.texts.take(found)
@@ -125,7 +128,7 @@ class CsvLines:
             if table is None:
                 doubtful += places.to_pylist()
             else:
-                parts.append(Part(self._columns(table, header, stop - start), places))
+                parts.append(self._part(table, header, places))
         careful, refused = self._one_by_one(lines, doubtful, header)
         return merge(parts + careful), refused
 
@@ -143,7 +146,7 @@ class CsvLines:
 
     def _table(self, texts: pa.Array, header: Header) -> pa.Table | None:
         """The records as text columns; None if Arrow's reader refuses, or finds more or fewer rows than records."""
-        wanted = [name for name in self._layout.names if name in header.names]
+        wanted = list(header.names)
         block = join(texts).to_pybytes() + b"\n"  # without it the reader takes a last empty field for a quoted one
         try:
             table = pa_csv.read_csv(
@@ -164,6 +167,15 @@ class CsvLines:
             return None
         return table if table.num_rows == len(texts) else None
 
+    def _part(self, table: pa.Table | None, header: Header, places: pa.Array) -> Part:
+        columns = self._columns(table, header, len(places))
+        if table is None or set(header.names) <= set(self._layout.names):
+            return Part(columns, places)
+        unknown = find_unknown_columns(self._layout, table, columns)
+        numbers = places.to_pylist() if unknown.named else []
+        named = {numbers[row]: names for row, names in unknown.named.items()}
+        return Part(columns, places, Unknown(unknown.counts, named))
+
     def _columns(self, table: pa.Table | None, header: Header, count: int) -> list[Converted]:
         columns = []
         for name, kind in zip(self._layout.names, self._layout.kinds, strict=True):
@@ -183,7 +195,7 @@ class CsvLines:
             if table is None:
                 letters.append(lines.letter(place, UnreadableEvent, _why(header, record)))
             else:
-                parts.append(Part(self._columns(table, header, 1), pa.array([place], pa.uint64())))
+                parts.append(self._part(table, header, pa.array([place], pa.uint64())))
         return parts, letters
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import ArgumentRefused, NotUpcast, WrongType
+from headwater.errors import ArgumentRefused, NotUpcast, UnknownField, WrongType
 from headwater.intake.batch import Batch
 from headwater.intake.chunk import Chunk
 from headwater.intake.csv_lines import CsvLines
@@ -28,6 +28,7 @@ from headwater.intake.records import read_records
 from headwater.intake.resolve import misfits, resolve
 from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
 from headwater.intake.values import describe_misfit
+from headwater.log.counts import Counts, together
 from headwater.model import Topic
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -35,10 +36,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Decoded:
-    """`rows` in the topic's columns (and `_op`, `_id` where the topic has them); `dead` in those of `DEAD`."""
+    """`rows` in the topic's columns (and `_op`, `_id` where the topic has them); `dead` in those of `DEAD`.
+
+    `unknown` says how many of the events had each field that no column declares.
+    """
 
     rows: pa.Table
     dead: pa.Table
+    unknown: Counts = field(default_factory=dict)
 
 
 class Decoder:
@@ -94,7 +99,8 @@ class Decoder:
         if len(done) == 1:
             return done[0]
         rows = pa.concat_tables([part.rows for part in done] or [self.schema.empty_table()]).combine_chunks()
-        return Decoded(rows, pa.concat_tables([part.dead for part in done] or [NO_LETTERS]).combine_chunks())
+        dead = pa.concat_tables([part.dead for part in done] or [NO_LETTERS]).combine_chunks()
+        return Decoded(rows, dead, together(part.unknown for part in done))
 
     def _told(self, data: Any, where: str) -> Iterator[Batch]:
         """The batches of data whose messages may tell their versions: run by run of one version."""
@@ -140,7 +146,7 @@ class Decoder:
     def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
         columns = resolve(self._layout, batch)
         default_operations(self._layout, columns)
-        found = [*self._misfits(batch), *objections(self._layout, columns, arrived_at)]
+        found = [*self._misfits(batch), *_strange(batch), *objections(self._layout, columns, arrived_at)]
         arrays = [column.values for column in columns]
         letters = batch.letters
         if found:
@@ -152,7 +158,7 @@ class Decoder:
             arrays = [array.filter(kept) for array in arrays]
         ids = identities(self._layout, arrays)
         rows = pa.Table.from_arrays(arrays if ids is None else [*arrays, ids], schema=self.schema)
-        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS)
+        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS, batch.unknown.counts)
 
     def _misfits(self, batch: Batch) -> Iterator[Objection]:
         layout = self._layout
@@ -239,6 +245,20 @@ def _misfit(batch: Batch, name: str, kind: pa.DataType, bad: pa.Array) -> Object
         return describe_misfit(name, batch.originals.value(row, name), kind, shorten)
 
     return Objection(bad, WrongType, reason)
+
+
+def _strange(batch: Batch) -> Iterator[Objection]:
+    """Objects to the rows with fields that no column declares, where the topic takes none."""
+    named, originals = batch.unknown.named, batch.originals
+    if not named:
+        return
+
+    def reason(row: int) -> str:
+        names = ", ".join(shorten(name) for name in named[originals.index(row)])
+        return f"no column declares the {'fields' if ', ' in names else 'field'} {names}"
+
+    count = len(batch.columns[0].values)
+    yield Objection(pa.array([originals.index(row) in named for row in range(count)], pa.bool_()), UnknownField, reason)
 
 
 def _letters(batch: Batch, found: Sequence[Objection], rows: Sequence[int]) -> list[Letter]:

@@ -69,7 +69,7 @@ class Earlier:
         ]
         some = _Some(originals, kept)
         made = self._columns(parts, columns, some, beside)
-        return Batch(made, some, [*batch.letters, *letters], explicit=True)
+        return Batch(made, some, [*batch.letters, *letters], explicit=True, unknown=batch.unknown)
 
     def _misfits(self, batch: Batch) -> dict[int, tuple[type[Any], str]]:
         """Why rows aren't rows of their version."""
@@ -124,7 +124,10 @@ class Earlier:
 def _declared(topic: Topic, upcasts: Upcasts) -> Topic:
     """The topic as it was in an earlier version, without what only today's rows are held against."""
     columns = tuple(replace(column, nullable=True) for column in upcasts.columns)
+    kept = next((column for column in columns if column.name == topic.keeps_in), None)
+    has_no_room = topic.keeps_in is not None and (kept is None or not pa.types.is_map(kept.type))
+    unknown = "ignore" if has_no_room else topic.unknown_fields
     if isinstance(topic, Table):
         key = tuple(name for name in topic.primary_key if name in {column.name for column in columns})
-        return Table(name=topic.name, columns=columns, primary_key=key)
-    return Stream(name=topic.name, columns=columns)
+        return Table(name=topic.name, columns=columns, primary_key=key, unknown_fields=unknown, intake=topic.intake)
+    return Stream(name=topic.name, columns=columns, unknown_fields=unknown, intake=topic.intake)

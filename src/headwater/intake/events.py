@@ -45,7 +45,7 @@ class Events:
             decoded = decoder.decode(
                 self.values.take(pa.array(kept, pa.int64())), source=self.source, where=_ROWS, arrived_at=arrived_at
             )
-            return Decoded(decoded.rows, self._numbered(decoded.dead, numbers))
+            return Decoded(decoded.rows, self._numbered(decoded.dead, numbers), decoded.unknown)
         values = pa.array([self.values[place] for place in kept], pa.binary())
         return decoder.decode(Messages(values, numbers), source=self.source, where=self.where, arrived_at=arrived_at)
 

@@ -21,7 +21,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as pj
 
 from headwater.errors import MissingValue, UnreadableEvent
 from headwater.intake.batch import Batch, Part, merge
@@ -29,9 +28,12 @@ from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.layout import Layout
-from headwater.intake.lines import Lines, examine, join, read_in_pieces, split
+from headwater.intake.learned import Block, LearningReader, count_strange
+from headwater.intake.lines import Lines, examine, read_in_pieces, split
 from headwater.intake.messages import Messages
-from headwater.intake.values import TWICE, Number, column_of
+from headwater.intake.rows import read_mappings
+from headwater.intake.unknown import Unknown
+from headwater.intake.values import TWICE, Number
 from headwater.model import INSTANT
 from headwater.model.decimals import MOST_DIGITS
 
@@ -103,8 +105,9 @@ class JsonLines:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        wires = [wire_type(kind) for kind in layout.kinds]
-        self._wires = None if None in wires else pa.schema(list(zip(layout.names, wires, strict=True)))
+        kept = None if layout.kept_in is None else layout.names[layout.kept_in]
+        wires = {name: wire_type(kind) for name, kind in self._pairs() if name != kept}
+        self._reader = None if None in wires.values() else LearningReader(pa.schema(list(wires.items())))
         self._has_decimals = any(map(_has_decimals, layout.kinds))
         self._names = frozenset(layout.names)
 
@@ -113,7 +116,7 @@ class JsonLines:
         examined, letters = examine(split(block), where, first)
         lines = examined.trimmed()
         whole, refused = self._read(lines, block)
-        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused)
+        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
 
     def read_messages(self, messages: Messages, where: str) -> Batch:
         """The rows of messages, each one text that may hold newlines, and letters for all others, empty ones too."""
@@ -122,7 +125,7 @@ class JsonLines:
         columns = list(whole.columns)
         for name, values in messages.beside.items():
             columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
-        return Batch(columns, JsonOriginals(lines, whole.lines), letters + refused)
+        return Batch(columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
 
     def _read(self, lines: Lines, block: bytes) -> tuple[Part, list[Letter]]:
         """The rows of lines that stand in a block, and letters for those that aren't rows; blank ones are neither."""
@@ -136,7 +139,7 @@ class JsonLines:
     def _sound(self, block: bytes, lines: Lines) -> pa.Array:
         """Which lines Arrow's reader can be trusted with."""
         texts = lines.texts
-        if self._wires is None or len(texts) <= _FEW:
+        if self._reader is None or len(texts) <= _FEW:
             return pa.repeat(False, len(texts))
         sound = pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))
         for occurs_in, pattern in _ODDITIES:
@@ -148,29 +151,42 @@ class JsonLines:
 
     def _fast(self, lines: Lines, found: pa.Array) -> tuple[list[Part], list[int]]:
         """The sound lines as Arrow's reader reads them, and the places of those that it refused."""
+        reader = self._reader
+        if reader is None or not len(found):
+            return [], []
         texts = lines.texts if len(found) == len(lines.texts) else lines.texts.take(found)
         parts, doubtful = [], []
-        for start, stop, table in read_in_pieces(len(found), lambda a, b: self._table(texts.slice(a, b - a))):
+        for start, stop, block in read_in_pieces(len(found), lambda a, b: reader.read(texts.slice(a, b - a))):
             places = found.slice(start, stop - start)
-            if table is None:
+            if block is None or (block.strange is None and self._minds_unknown):
                 doubtful += places.to_pylist()
             else:
-                columns = zip(table.columns, self._layout.kinds, strict=True)
-                parts.append(Part([convert(column, kind) for column, kind in columns], places))
+                plain = self._plain(block) if self._minds_unknown and block.strange else None
+                doubtful += [] if plain is None else places.filter(pc.invert(plain)).to_pylist()
+                parts.append(self._part(block, places, texts.slice(start, stop - start), plain))
         return parts, doubtful
 
-    def _table(self, texts: pa.Array) -> pa.Table | None:
-        """The lines as Arrow's reader reads them; None if it refuses, or finds more or fewer objects than lines."""
-        buffer = join(texts)
-        try:
-            table = pj.read_json(
-                pa.BufferReader(buffer),
-                parse_options=pj.ParseOptions(explicit_schema=self._wires, unexpected_field_behavior="ignore"),
-                read_options=pj.ReadOptions(use_threads=False, block_size=buffer.size + 1),
-            )
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return None
-        return table if table.num_rows == len(texts) else None
+    @property
+    def _minds_unknown(self) -> bool:
+        """Whether lines with unknown fields are looked at one by one."""
+        return self._layout.refuses_unknown or self._layout.kept_in is not None
+
+    def _plain(self, block: Block) -> pa.Array:
+        """Which lines have no unknown field."""
+        plain = pa.repeat(True, block.table.num_rows)
+        for mask in (block.strange or {}).values():
+            plain = pc.and_not(plain, mask)
+        return plain
+
+    def _part(self, block: Block, places: pa.Array, texts: pa.Array, plain: pa.Array | None) -> Part:
+        table = block.table if plain is None else block.table.filter(plain)
+        columns = [
+            convert(table[name], kind) if name in table.column_names else Converted(pa.nulls(table.num_rows, kind))
+            for name, kind in self._pairs()
+        ]
+        if plain is not None:
+            return Part(columns, places.filter(plain))
+        return Part(columns, places, Unknown(count_strange(block, texts, self._layout.known)))
 
     def _careful(self, lines: Lines, places: Iterable[int]) -> tuple[Part, list[Letter]]:
         rows, kept, letters = [], [], []
@@ -181,8 +197,8 @@ class JsonLines:
             else:
                 rows.append(row)
                 kept.append(place)
-        columns = [column_of([row.get(name) for row in rows], kind) for name, kind in self._pairs()]
-        return Part(columns, pa.array(kept, pa.uint64())), letters
+        columns, unknown = read_mappings(self._layout, rows, kept)
+        return Part(columns, pa.array(kept, pa.uint64()), unknown), letters
 
     def _row(self, lines: Lines, place: int) -> dict[str, Any] | Letter:
         try:

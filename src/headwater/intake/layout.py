@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 
+from headwater.intake.unknown import Known, known_to
 from headwater.model import CONTENT, Stream, Table, Topic, default_of
 
 OPERATION = "_op"
@@ -25,6 +26,8 @@ class Layout:
 
     `aliases` and `defaults` are by the places of their columns. `always` must have a value in every row: the key, the
     unique columns, the event time. `required` (the NOT NULL columns besides those) need none in a row that deletes.
+    `known` are the names that an event may have; others make it a dead letter if `refuses_unknown`, and are kept in the
+    column `kept_in` if there is one.
     """
 
     topic: str
@@ -41,6 +44,9 @@ class Layout:
     max_ahead: timedelta | None
     aliases: Mapping[int, tuple[int, ...]]
     defaults: Mapping[int, pa.Scalar]
+    known: Known
+    refuses_unknown: bool
+    kept_in: int | None
 
     @property
     def operation(self) -> int:
@@ -72,14 +78,16 @@ def layout_of(topic: Topic) -> Layout:
     operation = (OPERATION,) if is_table else ()
     aliases = [(at, name) for at, column in enumerate(columns) for name in column.aliases]
     first = len(columns) + len(operation)
+    names = (*(column.name for column in columns), *operation, *(name for _, name in aliases))
+    kinds = (
+        *(column.type for column in columns),
+        *(pa.string() for _ in operation),
+        *(columns[at].type for at, _ in aliases),
+    )
     return Layout(
         topic=topic.name,
-        names=(*(column.name for column in columns), *operation, *(name for _, name in aliases)),
-        kinds=(
-            *(column.type for column in columns),
-            *(pa.string() for _ in operation),
-            *(columns[at].type for at, _ in aliases),
-        ),
+        names=names,
+        kinds=kinds,
         schema=_schema(topic, is_table, bool(unique) or by_content),
         payload=len(columns),
         always=tuple(sorted(always)),
@@ -97,6 +105,9 @@ def layout_of(topic: Topic) -> Layout:
             for at, column in enumerate(columns)
             if column.default is not None
         },
+        known=known_to(topic, zip(names, kinds, strict=True)),
+        refuses_unknown=topic.unknown_fields == "dead",
+        kept_in=None if topic.keeps_in is None else _place(topic, topic.keeps_in),
     )
 
 

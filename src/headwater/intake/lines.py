@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,7 @@ from headwater.errors import DataError, EventTooLarge, UnreadableEvent
 from headwater.intake.converted import attempt, only_where
 from headwater.intake.dead import Letter
 
+Read = TypeVar("Read")
 LARGEST_EVENT = 4 * 1024 * 1024
 """How many bytes an event may have."""
 
@@ -112,8 +114,8 @@ def join(texts: pa.Array) -> pa.Buffer:
 
 
 def read_in_pieces(
-    count: int, read: Callable[[int, int], pa.Table | None], at: int = 0
-) -> Iterator[tuple[int, int, pa.Table | None]]:
+    count: int, read: Callable[[int, int], Read | None], at: int = 0
+) -> Iterator[tuple[int, int, Read | None]]:
     """`read(start, stop)` for all lines at once; where that fails, for pieces, down to a few lines that fail together.
 
     Yields (start, stop, table) in order; the table is None where a careful reader must look at each line.

@@ -19,6 +19,7 @@ from headwater.intake.dead import Letter, table_of
 from headwater.intake.layout import layout_of
 from headwater.log import Move, TopicLog
 from headwater.log.bulk import load_sources
+from headwater.log.counts import Counts
 from headwater.log.read import read
 
 
@@ -38,10 +39,14 @@ class Place:
 
 @dataclass(frozen=True)
 class History:
-    """What comes with a history besides its rows: the positions behind it, and what of it can't be read."""
+    """What comes with a history besides its rows: the positions behind it, and what of it can't be read.
+
+    `unknown` counts the fields that no column declares.
+    """
 
     positions: Mapping[str, int]
     letters: pa.Table
+    unknown: Counts = field(default_factory=dict)
 
 
 class Places:
@@ -56,6 +61,7 @@ class Places:
         self._dead = dead
         self.sources: dict[str, Place] = {}
         self.history = (0, 0)
+        self.history_unknown: Counts = {}
 
     @property
     def stream(self) -> str:
@@ -98,10 +104,12 @@ class Places:
         """
 
         dead = 0
+        unknown: Counts = {}
 
         def moves() -> list[Move]:
-            nonlocal dead
+            nonlocal dead, unknown
             history = then()
+            unknown = history.unknown
             dead = history.letters.num_rows
             if dead:
                 before = self._dead.position(self._producer(mark))
@@ -110,7 +118,8 @@ class Places:
             self._log.expect(list(sources))
             return [Move(self._producer(name), None, to) for name, to in {**history.positions, mark: 1}.items()]
 
-        self.history = load_sources(self._log, parts, moves).rows, dead
+        loaded = load_sources(self._log, parts, moves, lambda: unknown)
+        self.history, self.history_unknown = (loaded.rows, dead), unknown
 
     def buried_in_history(self, mark: str, source: str, where: str) -> Collection[int]:
         """The numbers of events that a history left as dead letters before the process was killed."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
@@ -64,7 +64,8 @@ class Wait:
 class Taken:
     """What a run took in: rows, dead letters, and the position of each source (`payments[0]`) after it.
 
-    `places` are the positions for people. `path` says who read: this process, or tasks of Spark.
+    `places` are the positions for people. `path` says who read: this process, or tasks of Spark. `unknown` says how
+    many of the events had each field that no column declares.
     """
 
     stream: str
@@ -73,6 +74,7 @@ class Taken:
     positions: Mapping[str, int]
     places: Mapping[str, str]
     path: Literal["process", "spark"] = "process"
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
 
 class Again(Exception):  # says what to do

@@ -13,6 +13,7 @@ from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.layout import Layout
 from headwater.intake.messages import Messages, Poison, Records
+from headwater.intake.rows import find_unknown
 from headwater.intake.values import column_of
 
 
@@ -54,9 +55,10 @@ def read_records(layout: Layout, records: Records, where: str) -> Batch:
             places.append(place)
     pairs = enumerate(zip(layout.names, layout.kinds, strict=True))
     columns = [column_of(_values(layout, at, rows), kind) for at, (_, kind) in pairs]
+    unknown = find_unknown(layout, rows, places, columns)
     for name, values in messages.beside.items():
         columns[layout.names.index(name)] = Converted(values.take(pa.array(places, pa.int64())))
-    return Batch(columns, RecordOriginals(messages, rows, places, where), letters, explicit=True)
+    return Batch(columns, RecordOriginals(messages, rows, places, where), letters, explicit=True, unknown=unknown)
 
 
 def _values(layout: Layout, at: int, rows: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.encode import row_as_json
 from headwater.intake.layout import Layout
+from headwater.intake.unknown import Unknown, fields_of_rows, have_none, kept_fields, masks_of_table, names_by_row
 from headwater.intake.values import as_mapping, column_of
 
 _ROWS_AT_ONCE = 1_048_576
@@ -60,7 +62,8 @@ def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0, *
     They are `numbered` if they are of a file.
     """
     if all(type(row) is dict for row in rows):
-        return Batch(_columns(layout, rows), RowOriginals(rows, None, where, first, numbered))
+        columns, unknown = read_mappings(layout, rows, range(len(rows)))
+        return Batch(columns, RowOriginals(rows, None, where, first, numbered), unknown=unknown)
     kept, places, letters = [], [], []
     for place, row in enumerate(rows):
         if isinstance(row, Mapping) or (dataclasses.is_dataclass(row) and not isinstance(row, type)):
@@ -70,12 +73,29 @@ def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0, *
             reason = f"the row is a value of type {type(row).__name__}, not a mapping of columns to values"
             position = _position(where, first + place, numbered)
             letters.append(Letter(place, row_as_json(row), reason, UnreadableEvent, position))
-    return Batch(_columns(layout, kept), RowOriginals(kept, places, where, first, numbered), letters)
+    columns, unknown = read_mappings(layout, kept, places)
+    return Batch(columns, RowOriginals(kept, places, where, first, numbered), letters, unknown=unknown)
 
 
-def _columns(layout: Layout, rows: Sequence[Mapping[str, Any]]) -> list[Converted]:
+def read_mappings(
+    layout: Layout, rows: Sequence[Mapping[str, Any]], places: Sequence[int]
+) -> tuple[list[Converted], Unknown]:
+    """The columns of mappings that stand at these places, and the fields that none of them is."""
     pairs = zip(layout.names, layout.kinds, strict=True)
-    return [column_of([row.get(name) for row in rows], kind) for name, kind in pairs]
+    columns = [column_of([row.get(name) for row in rows], kind) for name, kind in pairs]
+    return columns, find_unknown(layout, rows, places, columns)
+
+
+def find_unknown(
+    layout: Layout, rows: Sequence[Mapping[str, Any]], places: Sequence[int], columns: list[Converted]
+) -> Unknown:
+    """The fields of mappings that no column declares; they are put into the column that keeps them, if one does."""
+    if have_none(rows, layout.known):
+        return Unknown()
+    if layout.kept_in is not None:
+        name, kind = layout.names[layout.kept_in], layout.kinds[layout.kept_in]
+        columns[layout.kept_in] = column_of([kept_fields(row, layout.known, row.get(name)) for row in rows], kind)
+    return fields_of_rows(zip(places, rows, strict=True), layout.known, named=layout.refuses_unknown)
 
 
 @dataclass(frozen=True)
@@ -151,9 +171,32 @@ def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = 
         # not more than there are: a table without columns would have them then
         part = table.slice(start, min(_ROWS_AT_ONCE, table.num_rows - start))
         originals = ArrowOriginals(part, where, (first or 0) + start, first is not None, layout.topic)
-        yield Batch(
-            [_column(part, name, kind) for name, kind in zip(layout.names, layout.kinds, strict=True)], originals
-        )
+        columns = [_column(part, name, kind) for name, kind in zip(layout.names, layout.kinds, strict=True)]
+        yield Batch(columns, originals, unknown=find_unknown_columns(layout, part, columns))
+
+
+def find_unknown_columns(layout: Layout, table: pa.Table, columns: list[Converted]) -> Unknown:
+    """The columns of a table that the topic doesn't declare, as `find_unknown` does for mappings."""
+    masks = masks_of_table(table, layout.known)
+    named = names_by_row(masks) if masks and (layout.refuses_unknown or layout.kept_in is not None) else {}
+    if named and layout.kept_in is not None:
+        name, kind = layout.names[layout.kept_in], layout.kinds[layout.kept_in]
+        rows = [_plain_row(table, row) if row in named else {} for row in range(table.num_rows)]
+        own = _plain_values(table, name)
+        kept = [kept_fields(row, layout.known, held) for row, held in zip(rows, own, strict=True)]
+        columns[layout.kept_in] = column_of(kept, kind)
+    counts = Counter({name: mask.true_count for name, mask in masks.items()})
+    return Unknown(counts, named if layout.refuses_unknown else {})
+
+
+def _plain_row(table: pa.Table, row: int) -> dict[str, Any]:
+    return {name: _value(column[row]) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
+def _plain_values(table: pa.Table, name: str) -> list[Any]:
+    at = table.schema.get_field_index(name)
+    held = [None] * table.num_rows if at < 0 else [_value(found) for found in table.column(at)]
+    return [dict(found) if isinstance(found, list) else found for found in held]
 
 
 def _column(table: pa.Table, name: str, kind: pa.DataType) -> Converted:

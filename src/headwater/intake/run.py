@@ -24,6 +24,7 @@ from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.places import Places
 from headwater.intake.protocol import Again, Halting, Inlet, Piece, Taken, Wait
 from headwater.log import TopicLog
+from headwater.log.counts import together, told
 from headwater.model import Intake as Declared
 
 _logger = logging.getLogger("headwater.intake")
@@ -61,13 +62,15 @@ class Intake:
     def drain(self) -> Taken:
         """Take in everything up to where each source ends now, and return; `Fenced` if another process takes in."""
         rows = dead = 0
+        unknown: dict[str, int] = {}
         while True:
             with self._session(alone=True) as session:
                 finished = session.drain()
                 taken = session.taken
                 rows, dead = rows + taken.rows, dead + taken.dead
+                unknown = told(together([unknown, taken.unknown]))
                 if finished:
-                    return replace(taken, rows=rows, dead=dead)
+                    return replace(taken, rows=rows, dead=dead, unknown=unknown)
 
     def run(self, halt: Halting) -> None:
         """Take in whatever comes, until the halt is wanted; an inlet may share its sources with other processes.
@@ -117,13 +120,14 @@ class _Session:
         self._log = intake.log
         self._looked_at = time.monotonic()
         self._rows, self._letters = places.history
+        self._unknown: dict[str, int] = dict(places.history_unknown)
 
     @property
     def taken(self) -> Taken:
         sources = self._places.sources
         positions = {at: sources[at].log for at in sorted(sources)}
         places = {at: self._inlet.spell(at, position) for at, position in positions.items()}
-        return Taken(self._log.topic.name, self._rows, self._letters, positions, places)
+        return Taken(self._log.topic.name, self._rows, self._letters, positions, places, unknown=self._unknown)
 
     def drain(self) -> bool:
         """Read up to the ends that were found at the beginning; False if another session must go on."""
@@ -167,7 +171,11 @@ class _Session:
             )
         self._expect_laggards()
         rows = [(part.piece.source, part.decoded.rows) for part in parts]
-        appended = self._log.append(_joined(rows), source=_sources(rows), arrived_at=arrived_at, moves=moves)
+        unknown = together(part.decoded.unknown for part in parts)
+        appended = self._log.append(
+            _joined(rows), source=_sources(rows), arrived_at=arrived_at, moves=moves, unknown=unknown
+        )
+        self._unknown = told(together([self._unknown, unknown]))
         self._places.moved(moves, dead_moves)
         self._count(appended.rows, sum(part.decoded.dead.num_rows for part in dead))
         self._inlet.taken(reached)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from headwater.log import producer
 from headwater.log.clock import Arrivals, Clock, Instants
+from headwater.log.counts import Counts, as_note, together
 from headwater.log.datafile import columns_of, measured_columns, write_file
 from headwater.log.journal import Proposal, instant, milliseconds
 from headwater.log.storage import Storage
@@ -20,7 +21,10 @@ from headwater.model import INSTANT, Punctuated, Table, Topic
 
 @dataclass(frozen=True)
 class Request:
-    """Rows that want to be appended: the topic's columns, one source per row, when they arrived (microseconds)."""
+    """Rows that want to be appended: the topic's columns, one source per row, when they arrived (microseconds).
+
+    `unknown` counts the fields of their events that no column declares.
+    """
 
     rows: pa.Table
     sources: pa.Array
@@ -28,6 +32,7 @@ class Request:
     sequence: producer.Sequence | None = None
     history: bool = False
     moves: tuple[producer.Move, ...] = ()
+    unknown: Counts = field(default_factory=dict)
 
     @property
     def sequences(self) -> list[producer.Sequence]:
@@ -87,7 +92,9 @@ def draft(
     proposal = Proposal(
         kind="history" if requests[0].history else "append",
         clock=after,
-        note={"rows": rows.num_rows, "sources": list(arrivals.names)} | ({"producers": note} if note else {}),
+        note={"rows": rows.num_rows, "sources": list(arrivals.names)}
+        | ({"producers": note} if note else {})
+        | as_note(together(request.unknown for request in requests)),
         actions=[*actions, *([file.as_action(at)] if file else [])],
         files=[file.path] if file else [],
     )

@@ -20,6 +20,7 @@ from headwater.errors import Fenced
 from headwater.log import producer
 from headwater.log.append import Appended, Request, arrivals_of, stamp_history, times_of
 from headwater.log.clock import Arrivals, Clock
+from headwater.log.counts import Counts, as_note
 from headwater.log.datafile import DataFile, measured_columns, write_file
 from headwater.log.journal import Proposal, instant, microseconds, milliseconds
 from headwater.log.producer import Move
@@ -74,9 +75,11 @@ def _arrivals(newest: Mapping[str, int], arrived: int) -> Arrivals:
     return Arrivals(marks, np.arange(len(newest), dtype=np.int64), list(newest), np.full(len(newest), arrived))
 
 
-def load(log: TopicLog, batches: Iterable[pa.Table], source: str = LOCAL_SOURCE) -> Appended:
+def load(
+    log: TopicLog, batches: Iterable[pa.Table], source: str = LOCAL_SOURCE, unknown: Callable[[], Counts] = dict
+) -> Appended:
     """Append batches as one history commit, stamped as a whole with the watermark before it."""
-    return load_sources(log, (with_source(batch, source) for batch in batches))
+    return load_sources(log, (with_source(batch, source) for batch in batches), unknown=unknown)
 
 
 def with_source(rows: pa.Table, source: str) -> pa.Table:
@@ -85,12 +88,15 @@ def with_source(rows: pa.Table, source: str) -> pa.Table:
 
 
 def load_sources(
-    log: TopicLog, parts: Iterable[pa.Table], moves: Callable[[], Sequence[Move]] = lambda: ()
+    log: TopicLog,
+    parts: Iterable[pa.Table],
+    moves: Callable[[], Sequence[Move]] = lambda: (),
+    unknown: Callable[[], Counts] = dict,
 ) -> Appended:
     """Append parts as one history commit; a column `_source` names the source of each row.
 
     `moves` is asked for when all parts have been read, and they are written in the same entry; `Fenced` if one of them
-    doesn't begin where the log stands.
+    doesn't begin where the log stands. `unknown`, asked for then as well, counts fields that no column declares.
     """
     with TemporaryDirectory(prefix="headwater-") as folder:
         spilled = _spill(log, parts, Path(folder))
@@ -106,7 +112,8 @@ def load_sources(
             behind = sum(part.behind for part in parts)
             files = [part.file for part in parts]
             return replace(
-                _proposal(log, spilled.arrivals(), number, clock, files, made), files=[file.path for file in files]
+                _proposal(log, spilled.arrivals(), number, clock, files, made, unknown()),
+                files=[file.path for file in files],
             )
 
         done = log.commit(propose)
@@ -131,7 +138,9 @@ def write_part(topic: Topic, storage: Storage, stamp: Stamp, part: pa.Table, sta
     return Written(file, newest_of(topic, rows, sources), behind)
 
 
-def commit_parts(log: TopicLog, stamp: Stamp, parts: Sequence[Written], moves: Sequence[Move]) -> Appended:
+def commit_parts(
+    log: TopicLog, stamp: Stamp, parts: Sequence[Written], moves: Sequence[Move], unknown: Counts
+) -> Appended:
     """Append files that were written for a stamp as one history commit, with moves.
 
     If another writer was faster they are written anew, for the number that is free. If the moves are refused they are
@@ -150,7 +159,7 @@ def commit_parts(log: TopicLog, stamp: Stamp, parts: Sequence[Written], moves: S
         wanted = Stamp(number, clock.watermark, max(stamp.arrived, clock.present))
         if wanted != current:
             files, current = [_restamped(log, file, wanted) for file in files], wanted
-        return _proposal(log, arrivals, number, clock, files, moves)
+        return _proposal(log, arrivals, number, clock, files, moves, unknown)
 
     try:
         done = log.commit(propose)
@@ -175,7 +184,13 @@ def _restamped(log: TopicLog, file: DataFile, stamp: Stamp) -> DataFile:
 
 
 def _proposal(
-    log: TopicLog, arrivals: Arrivals, number: int, clock: Clock, files: Sequence[DataFile], moves: Sequence[Move]
+    log: TopicLog,
+    arrivals: Arrivals,
+    number: int,
+    clock: Clock,
+    files: Sequence[DataFile],
+    moves: Sequence[Move],
+    unknown: Counts,
 ) -> Proposal:
     """The history commit of files, with moves."""
     _, after = clock.load(arrivals)
@@ -185,7 +200,7 @@ def _proposal(
     return Proposal(
         kind="history",
         clock=after,
-        note=note | ({"producers": producer.as_note(sequences)} if sequences else {}),
+        note=note | ({"producers": producer.as_note(sequences)} if sequences else {}) | as_note(unknown),
         actions=[*producer.as_actions(sequences, number, at), *(file.as_action(at) for file in files)],
     )
 

@@ -17,6 +17,7 @@ from typing import Any
 from headwater.errors import LogDamaged, TopicBusy, TopicChanged
 from headwater.log import evolution, schema
 from headwater.log.clock import Clock, Rules
+from headwater.log.counts import Counts, total_of, with_total
 from headwater.log.entry import BESIDE, FOLDER, Action, Entry, EntryLog, Kind
 from headwater.log.producer import Producers
 from headwater.log.snapshot import Snapshot, advance, load
@@ -57,6 +58,7 @@ class Journal:
         self.now = now
         self.head = -1
         self.clock = Clock(Rules.of(topic))
+        self.unknown: Counts = {}
         self._snapshot = Snapshot()
         self._shape: int | None = None
         self._written_as: int | None = None
@@ -168,11 +170,13 @@ class Journal:
         )
 
     def _write(self, number: int, proposal: Proposal) -> bool:
-        note = {"kind": proposal.kind, **proposal.note, "clock": proposal.clock.as_note()}
+        told = with_total(proposal.note, self.unknown)
+        note = {"kind": proposal.kind, **told, "clock": proposal.clock.as_note()}
         at = milliseconds(self.now())
         if not self.entries.write(number, note, proposal.actions, operation=proposal.operation, at=at):
             return False
         self._learn_own(number, proposal)
+        self.unknown = total_of(told)
         return True
 
     def _learn_own(self, number: int, proposal: Proposal) -> None:
@@ -187,6 +191,7 @@ class Journal:
         if entry.note is not None:
             self.producers.learn(entry.number, entry.note)
             self.clock = Clock.from_note(self.clock.rules, entry.note["clock"])
+            self.unknown = total_of(entry.note)
 
     def _find_head(self) -> None:
         """Start at the newest entry; the clock is in the newest one that is not maintenance."""

@@ -13,6 +13,7 @@ from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.log import producer
 from headwater.log.append import Appended, Request, arrivals_of, draft, share_commit, times_of
 from headwater.log.clock import Clock
+from headwater.log.counts import Counts
 from headwater.log.entry import EntryLog
 from headwater.log.group import Group
 from headwater.log.journal import Journal, Now, Proposal, instant, microseconds
@@ -64,6 +65,11 @@ class TopicLog:
         return instant(self.clock.watermark)
 
     @property
+    def unknown(self) -> Counts:
+        """How many of the events so far had each field that no column declares."""
+        return self._refreshed().unknown
+
+    @property
     def entries(self) -> EntryLog:
         """The log entry by entry."""
         return self._journal.entries
@@ -107,19 +113,23 @@ class TopicLog:
         history: bool = False,
         arrived_at: datetime | None = None,
         moves: Sequence[producer.Move] = (),
+        unknown: Counts | None = None,
     ) -> Appended:
         """Append rows and return when they are durable.
 
         `rows` has the topic's columns, `_id` where identity is declared, and `_op` for a table. `source` is one name,
         or one per row. `sequence` is (producer, number): the same one again appends nothing and is answered with the
         first commit. A `history` load is stamped as a whole, with the watermark before it. `moves` are written in the
-        same entry as the rows; `Fenced` if one of them doesn't begin at the log's `position` of its producer.
+        same entry as the rows; `Fenced` if one of them doesn't begin at the log's `position` of its producer. `unknown`
+        counts the fields of the events that no column declares.
         """
         if not rows.num_rows and sequence is None and not moves:
             return Appended(self.topic.name, self.head, 0, self.watermark)
         request = Request.of(rows, source, microseconds(arrived_at or self.now()))
         numbered = None if sequence is None else producer.Sequence(*sequence, producer.digest(rows))
-        return self._group.submit(replace(request, sequence=numbered, history=history, moves=tuple(moves)))
+        return self._group.submit(
+            replace(request, sequence=numbered, history=history, moves=tuple(moves), unknown=unknown or {})
+        )
 
     def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
         """How many of these rows would fall behind the watermark only because of rows before them in this very load."""

@@ -29,7 +29,9 @@ class Topic:
     `idle` is how long a source may be silent before the watermark stops waiting for it (None: it always waits).
     `max_ahead` is how far an event time may lie ahead of its arrival (None: any distance). `intake` is where events are
     fetched from (None: they are appended by calls). `version` counts declarations whose rows mean something else; those
-    of earlier versions come to it by `upcasts`.
+    of earlier versions come to it by `upcasts`. `unknown_fields` says what becomes of fields of an event that no column
+    declares: `ignore` (they are counted), `dead` (the event is a dead letter) or `keep NAME` (they are values of that
+    column, a MAP<STRING, STRING>).
     """
 
     name: str
@@ -41,6 +43,7 @@ class Topic:
     personal: tuple[Personal, ...] = ()
     intake: Intake | None = None
     version: int = 1
+    unknown_fields: str = "ignore"
     upcasts: tuple[Upcast, ...] = ()
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
@@ -49,6 +52,12 @@ class Topic:
     def schema(self) -> pa.Schema:
         """The payload as the log keeps it."""
         return schema_of(self.columns)
+
+    @property
+    def keeps_in(self) -> str | None:
+        """The column that keeps fields which no column declares, if they are kept."""
+        way, _, name = self.unknown_fields.partition(" ")
+        return name if way == "keep" else None
 
     def column(self, name: str) -> Column | None:
         """The column of that name, if there is one; names are compared without regard to case, as Spark does."""

@@ -20,6 +20,7 @@ from headwater.intake.places import Places
 from headwater.intake.protocol import Taken
 from headwater.log import TopicLog
 from headwater.log.bulk import commit_parts, next_stamp
+from headwater.log.counts import together, told
 from headwater.log.journal import instant
 
 if TYPE_CHECKING:
@@ -95,13 +96,15 @@ class Backlog:
                 letters, source=letters["source"].combine_chunks(), arrived_at=job.arrived_at, moves=dead_moves
             )
         moves = places.moves(reached)
-        appended = commit_parts(self._log, job.stamp, parts, moves)
+        unknown = together(found.unknown for found in kept)
+        appended = commit_parts(self._log, job.stamp, parts, moves, unknown)
         places.moved(moves, dead_moves)
         self._inlet.taken(reached)
         self._committed(self._log, appended.commit)
         positions = {source: place.log for source, place in sorted(places.sources.items())}
         spelled = {source: self._inlet.spell(source, at) for source, at in positions.items()}
-        return Taken(self._log.topic.name, appended.rows, letters.num_rows, positions, spelled, "spark")
+        counts = told(unknown)
+        return Taken(self._log.topic.name, appended.rows, letters.num_rows, positions, spelled, "spark", counts)
 
 
 def split(backlog: Mapping[Partition, tuple[int, int]], tasks: int) -> Iterator[Range]:

@@ -38,6 +38,8 @@ class SourceStatus:
 class TopicStatus:
     """A topic: its newest commit, how many rows it has, its watermark, its sources and its dead letters.
 
+    `unknown` says how many of its events had each field that no column declares.
+
     `waits` is what its intake waits for, and `stopped` why it has stopped, if it runs in this process and does so;
     `paused` says since when it is paused, wherever it runs. `lost` is what was declared lost of it. One whose log is
     damaged has stopped, and nothing else is known of it: its head is -1.
@@ -53,6 +55,7 @@ class TopicStatus:
     stopped: str | None = None
     paused: Paused | None = None
     lost: Lost = field(default_factory=Lost)
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def topic_status(
     watermark = instant(clock.watermark)
     counts = count_rows(log), count_open(log, dead)
     why = waits.summary if waits else None, stopped.summary if stopped else None
-    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused, lost_of(log))
+    return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused, lost_of(log), log.unknown)
 
 
 _NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")

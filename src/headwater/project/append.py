@@ -5,18 +5,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from headwater.errors import StrictLoadRefused, UnsortedLoad
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk
+from headwater.log.counts import together, told
 from headwater.log.journal import Now
 from headwater.project.logs import Logs
 
@@ -32,7 +33,8 @@ class Receipt:
     """What became of an append: rows in the log, dead letters, and the watermark after it.
 
     `commit` is the number of the (last) commit, `behind` how many rows came with an event time before the watermark,
-    `repeated` that the same sequence had been appended before.
+    `repeated` that the same sequence had been appended before, `unknown` how many of the events had each field that no
+    column declares.
     """
 
     topic: str
@@ -42,13 +44,22 @@ class Receipt:
     watermark: datetime
     behind: int = 0
     repeated: bool = False
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def became(self) -> Literal["rows", "rows and dead letters", "dead letters", "nothing"]:
+        """What the events became; nothing, if there were none. The same if the same sequence is appended again."""
+        if self.rows and self.dead:
+            return "rows and dead letters"
+        return "rows" if self.rows else "dead letters" if self.dead else "nothing"
 
     @classmethod
-    def of(cls, appended: Appended, dead: int = 0) -> Receipt:
+    def of(cls, appended: Appended, dead: int = 0, unknown: Mapping[str, int] | None = None) -> Receipt:
         """The receipt of a commit."""
         return cls(
-            appended.topic, appended.commit, appended.rows, dead, appended.watermark, appended.behind, appended.repeated
-        )
+            appended.topic, appended.commit, appended.rows, dead, appended.watermark, appended.behind,
+            appended.repeated, told(unknown or {}),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -129,9 +140,12 @@ class Appender:
         if strict:
             _refuse_dead(topic, decoded)
         dead = self._bury(topic, decoded, source, sequence, arrived_at)
-        appended = log.append(decoded.rows, source=source, sequence=sequence, history=history, arrived_at=arrived_at)
+        appended = log.append(
+            decoded.rows, source=source, sequence=sequence, history=history, arrived_at=arrived_at,
+            unknown=decoded.unknown,
+        )  # fmt: skip
         self._logs.committed(log, appended.commit)
-        return Receipt.of(appended, dead)
+        return Receipt.of(appended, dead, decoded.unknown)
 
     def load(self, load: Load, progress: Tell, *, history: bool = False, strict: bool = False) -> Receipt:
         """Append a file, in batches or as one commit of history; see `Project.append_file`."""
@@ -144,30 +158,33 @@ class Appender:
 
     def _load_batches(self, load: Load, progress: Tell) -> Receipt:
         log, rows, dead, behind = self._logs.of(load.topic), 0, 0, 0
-        commit, watermark = log.head, log.watermark
+        commit, watermark, unknown = log.head, log.watermark, dict[str, int]()
         for bytes_read, decoded in self._decoded(load):
             if not load.unsorted:
                 _refuse_unsorted(log, decoded.rows, load.source)
             dead += self._bury(load.topic, decoded, load.source, None, self._now())
-            appended = log.append(decoded.rows, source=load.source)
+            appended = log.append(decoded.rows, source=load.source, unknown=decoded.unknown)
+            unknown = told(together([unknown, decoded.unknown]))
             commit, watermark = appended.commit, appended.watermark
             self._logs.committed(log, commit)
             rows, behind = rows + appended.rows, behind + appended.behind
             progress(Progress(rows, dead, bytes_read))
-        return Receipt(load.topic, commit, rows, dead, watermark, behind)
+        return Receipt(load.topic, commit, rows, dead, watermark, behind, unknown=unknown)
 
     def _load_history(self, load: Load, progress: Tell) -> Receipt:
-        rows, dead = 0, 0
+        rows, dead, unknown = 0, 0, dict[str, int]()
 
         def parts() -> Iterator[pa.Table]:
-            nonlocal rows, dead
+            nonlocal rows, dead, unknown
             for bytes_read, decoded in self._decoded(load):
                 dead += self._bury(load.topic, decoded, load.source, None, self._now())
                 rows += decoded.rows.num_rows
+                unknown = told(together([unknown, decoded.unknown]))
                 progress(Progress(rows, dead, bytes_read))
                 yield decoded.rows
 
-        return Receipt.of(bulk.load(self._logs.of(load.topic), parts(), load.source), dead)
+        loaded = bulk.load(self._logs.of(load.topic), parts(), load.source, lambda: unknown)
+        return Receipt.of(loaded, dead, unknown)
 
     def _decoded(self, load: Load) -> Iterator[tuple[int, Decoded]]:
         decoder = self.decoder(load.topic)

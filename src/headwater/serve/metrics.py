@@ -38,6 +38,9 @@ def _topics(status: Status) -> Iterator[Metric]:
     dead = GaugeMetricFamily(
         "headwater_topic_dead", "Dead letters of a topic that have not come back.", labels=["topic"]
     )
+    unknown = CounterMetricFamily(
+        "headwater_topic_unknown_fields", "Events with a field that no column declares.", labels=["topic", "field"]
+    )
     head = GaugeMetricFamily("headwater_topic_head", "The newest commit of a topic.", labels=["topic"])
     behind = GaugeMetricFamily(
         "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["topic"]
@@ -53,10 +56,12 @@ def _topics(status: Status) -> Iterator[Metric]:
         waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
         dead.add_metric([topic.topic], topic.dead)
+        for name, count in topic.unknown.items():
+            unknown.add_metric([topic.topic, name], count)
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, head, behind, waits, paused)
+    yield from (rows, dead, unknown, head, behind, waits, paused)
 
 
 def _views(status: Status) -> Iterator[Metric]:

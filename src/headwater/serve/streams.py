@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from headwater.errors import ArgumentRefused, FormatRefused, TooLarge, UnreadableEvent
 from headwater.intake import DEEPEST, read_stream
 from headwater.intake.arrow_stream import BODY
+from headwater.project.append import Receipt
 from headwater.serve.access import asks
 from headwater.serve.encode import answer
 from headwater.serve.role import Access
@@ -37,7 +38,7 @@ def routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/streams", tags=["streams"])
     project = service.project
 
-    @router.post("/{name}/events", openapi_extra={"requestBody": _BODY}, status_code=201)
+    @router.post("/{name}/events", openapi_extra={"requestBody": _BODY, "responses": _ANSWERS}, status_code=201)
     async def append(
         name: str,
         request: Request,
@@ -47,7 +48,9 @@ def routes(service: Service) -> APIRouter:
     ) -> Response:
         """Append events: a JSON object or array, JSON lines or an Arrow stream. The answered `token` is where they are.
 
-        `Idempotency-Key: PRODUCER:NUMBER`, the number rising: the same one again appends nothing and is answered alike.
+        201 if all became rows, 207 if some are dead letters, 422 if all are; what is a dead letter is kept, and is not
+        to be sent again. `Idempotency-Key: PRODUCER:NUMBER`, the number rising: the same one again appends nothing and
+        is answered alike.
         """
         access.check_stream(name)
         topic = service.project.topic(name).name
@@ -60,7 +63,7 @@ def routes(service: Service) -> APIRouter:
             )
         found = {field: getattr(receipt, field) for field in _RECEIPT}
         token = spell(service.project, Place(topic, receipt.commit))
-        return answer(found | {"token": token}, 200 if receipt.repeated else 201)
+        return answer(found | {"token": token} | _told(receipt), _STATUS[receipt.became])
 
     @router.get("/{name}/dead")
     def dead(
@@ -103,7 +106,26 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-_RECEIPT = ("topic", "commit", "rows", "dead", "watermark", "behind", "repeated")
+_RECEIPT = ("topic", "commit", "rows", "dead", "watermark", "behind", "repeated", "unknown", "became")
+_STATUS = {"rows": 201, "nothing": 201, "rows and dead letters": 207, "dead letters": 422}
+_ANSWERS = {
+    "207": {"description": "Some of the events became rows, the others are dead letters."},
+    "422": {"description": "No event became a row: all are dead letters; or nothing was appended, as `title` says."},
+}
+
+
+def _told(receipt: Receipt) -> dict[str, Any]:
+    """What is said of events that became no rows, as a problem says it."""
+    if not receipt.dead:
+        return {}
+    what = "1 event is a dead letter" if receipt.dead == 1 else f"{receipt.dead:,} events are dead letters"
+    return {
+        "title": f'{what} of "{receipt.topic}"',
+        "detail": "They are kept with their reasons: don't send them again.",
+        "hint": f"GET /streams/{receipt.topic}/dead has them; POST …/redrive takes those in that can be read by then.",
+    }
+
+
 _LETTER = ("position", "error", "reason", "source", "bytes", "_arrived_at", "_commit", "_row")
 
 

@@ -170,6 +170,18 @@ def read_version_source(text: str) -> str:
     return f"{way.lower()} {name.strip()}"
 
 
+def read_unknown_fields(text: str) -> str:
+    """`ignore`, `dead`, or `keep`, perhaps with the name of a column.
+
+    >>> read_unknown_fields("KEEP rest")
+    'keep rest'
+    """
+    way, _, name = text.strip().partition(" ")
+    if way.lower() not in ("ignore", "dead", "keep") or (name.strip() and way.lower() != "keep"):
+        raise ValueError(f"{text!r} is none of 'ignore', 'dead', 'keep', 'keep COLUMN'")
+    return f"{way.lower()} {name.strip()}".strip()
+
+
 def read_share(text: str) -> float | None:
     """A percentage, or `none` for any share.
 
@@ -225,6 +237,15 @@ _VERSION = OptionKind(
     read_count,
     "counts declarations whose rows mean something else; those of earlier ones come to it by upcasts",
     "1",
+)
+
+_UNKNOWN_FIELDS = OptionKind(
+    "unknown_fields",
+    "'ignore', 'dead' or 'keep'",
+    read_unknown_fields,
+    "what becomes of fields that no column declares: they are counted, make the event a dead letter, or are kept in a "
+    "column of type MAP<STRING, STRING> ('keep COLUMN' if there are several)",
+    "'ignore'",
 )
 
 INTAKE = (
@@ -376,9 +397,10 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         _IDLE,
         _MAX_AHEAD,
         _VERSION,
+        _UNKNOWN_FIELDS,
         *INTAKE,
     ),
-    "table": (_IDLE, _MAX_AHEAD, _VERSION, *INTAKE),
+    "table": (_IDLE, _MAX_AHEAD, _VERSION, _UNKNOWN_FIELDS, *INTAKE),
     "materialized view": (
         OptionKind(
             "grace", "duration", read_duration, "how long after its end a window still takes rows", "'0 seconds'"

@@ -89,6 +89,7 @@ def _topic_options(topic: model.Stream | model.Table) -> dict[str, str]:
     if topic.max_ahead != model.Topic.max_ahead:
         options["max_ahead"] = "none" if topic.max_ahead is None else model.spell_duration(topic.max_ahead)
     options["version"] = str(topic.version) if topic.version != 1 else ""
+    options["unknown_fields"] = topic.unknown_fields if topic.unknown_fields != "ignore" else ""
     return options if topic.intake is None else options | _intake_options(topic.intake)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
@@ -13,6 +14,7 @@ from headwater.errors import (
     DuplicateName,
     Finding,
     KeyNotInOutput,
+    OptionRefused,
     ReservedName,
     UnknownColumn,
     UnknownType,
@@ -79,10 +81,32 @@ class _TopicReader:
                 values[word] = tuple(
                     self._resolve(KeyNotInOutput, option.expression, where, name) for name in values[word]
                 )
+            if word == "unknown_fields" and str(values.get(word, "")).startswith("keep"):
+                values[word] = self._keep(option, values[word].removeprefix("keep").strip())
         found = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
         named = {option.name.lower(): option for option in given}
         reading = TopicReading(self.columns, self._resolve, self._refuse)
         return values | {"intake": read_intake(reading, named, found, beside)}
+
+    def _keep(self, option: exp.Expr, name: str) -> str:
+        """Where unknown fields are kept: in the column that is named, or in the only one that can."""
+        able = [column.name for column in self.columns if column.type == pa.map_(pa.string(), pa.string())]
+        column = self._resolve(KeyNotInOutput, option.expression, 'option "unknown_fields"', name) if name else None
+        if column is None and len(able) == 1:
+            column = able[0]
+        if column is None or (column not in able and column in {known.name for known in self.columns}):
+            what = (
+                "keeps unknown fields in no column that can have them"
+                if column or not able
+                else ("doesn't say in which column unknown fields are kept")
+            )
+            shown = (
+                f"Say unknown_fields = 'keep {able[0]}'."
+                if able
+                else ("Declare a column for them, like rest MAP<STRING, STRING>: names, and their values as JSON.")
+            )
+            self._refuse(OptionRefused, option.expression, what, hint=shown)
+        return f"keep {column or name}"
 
     def _kind(self, keyed: bool, timed: bool) -> str:
         word = self.tree.text("kind")

@@ -17,6 +17,7 @@ from headwater.intake.files import read_file
 from headwater.intake.folder.register import File, position_of
 from headwater.intake.folder.shelf import hash_of
 from headwater.intake.protocol import Again
+from headwater.log.counts import together
 
 AT_ONCE = 50_000
 """How many events of a file share a piece."""
@@ -41,7 +42,8 @@ class FilePiece:
         chunks = [] if self.chunk is None else self.chunk.without(without)
         parts = [self._decode(decoder, chunk, arrived_at) for chunk in chunks]
         rows = pa.concat_tables([decoder.schema.empty_table(), *(part.rows for part in parts)])
-        return Decoded(rows, pa.concat_tables([NO_LETTERS, *(part.dead for part in parts)]))
+        unknown = together(part.unknown for part in parts)
+        return Decoded(rows, pa.concat_tables([NO_LETTERS, *(part.dead for part in parts)]), unknown)
 
     def _decode(self, decoder: Decoder, chunk: Chunk, arrived_at: datetime) -> Decoded:
         try:

@@ -29,6 +29,7 @@ from headwater.intake.kafka.client import Partition
 from headwater.intake.layout import layout_of
 from headwater.intake.places import History, Places
 from headwater.log.bulk import SOURCE
+from headwater.log.counts import together
 from headwater.model import Column, Kafka, Topic
 
 MARK = "#archive"
@@ -47,15 +48,16 @@ class Archive:
     _next: dict[Partition, int] = field(default_factory=dict)
     _letters: list[pa.Table] = field(default_factory=list)
     _rows: int = 0
+    _unknown: dict[str, int] = field(default_factory=dict)
 
     def load(self, places: Places, partitions: Sequence[Partition], begin: Begin) -> None:
         """Take the archive in; `begin` gives all positions to begin at, from the offsets behind the archive's last."""
-        self._next, self._letters, self._rows = {}, [], 0
+        self._next, self._letters, self._rows, self._unknown = {}, [], 0, {}
 
         def then() -> History:
             letters = pa.concat_tables([NO_LETTERS, *self._letters])
             self._refuse_poison(letters)
-            return History(begin(self._next), letters)
+            return History(begin(self._next), letters, self._unknown)
 
         places.begin_with_history(self._parts(places, partitions), then, MARK, map(str, partitions))
 
@@ -70,6 +72,7 @@ class Archive:
                 decoded = decoder.decode(part, source=source, where=where)
                 self._letters.append(decoded.dead)
                 self._rows += decoded.rows.num_rows
+                self._unknown = together([self._unknown, decoded.unknown])
                 yield self._with_sources(decoded.rows, partitions)
 
     def _extended(self) -> Topic:

@@ -27,6 +27,7 @@ from headwater.intake.schema.known import TOPIC as SCHEMAS
 from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import TopicLog, open_storage
 from headwater.log.bulk import Stamp, Written, with_source, write_part
+from headwater.log.counts import Counts, together
 from headwater.model import Kafka, Topic
 
 FILE_ROWS = 500_000
@@ -70,13 +71,15 @@ class Job:
 class Done:
     """A range that was taken in: its files, its dead letters, and the offset behind the last that was read.
 
-    That is before the range's end only where a transaction is still open.
+    That is before the range's end only where a transaction is still open. `unknown` counts fields that no column
+    declares.
     """
 
     range: Range
     files: tuple[Written, ...]
     letters: pa.Table
     reached: int
+    unknown: Counts = field(default_factory=dict)
 
 
 def take_range(job: Job, range_: Range) -> Done:
@@ -86,7 +89,7 @@ def take_range(job: Job, range_: Range) -> Done:
     registry = SchemaRegistry(TopicLog(SCHEMAS, open_storage(job.schemas[0], dict(job.schemas[1]))))
     codec = codec_of(job.topic, job.options, registry)
     source, files, letters, held = str(range_.partition), list[Written](), [NO_LETTERS], list[pa.Table]()
-    row, reached = range_.start, range_.first
+    row, reached, unknown = range_.start, range_.first, list[Counts]()
 
     def write() -> None:
         nonlocal row
@@ -102,11 +105,12 @@ def take_range(job: Job, range_: Range) -> Done:
             decoded = piece.decode(decoder, job.arrived_at, job.buried.get(source, frozenset()))
             held.append(decoded.rows)
             letters.append(decoded.dead)
+            unknown.append(decoded.unknown)
             reached = after
             if sum(rows.num_rows for rows in held) >= FILE_ROWS:
                 write()
     write()
-    return Done(range_, tuple(files), pa.concat_tables(letters), reached)
+    return Done(range_, tuple(files), pa.concat_tables(letters), reached, together(unknown))
 
 
 def _messages(client: Client, kafka: Kafka, range_: Range) -> Iterator[tuple[list[Message], int]]:
