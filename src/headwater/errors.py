@@ -297,6 +297,10 @@ class ClauseIgnored(Caution):
     """A clause speaks of how a query runs, which Headwater chooses by itself."""
 
 
+class EqualTimesLate(Caution):
+    """Rows of a stream that have the same event time turn each other away: its watermark is its newest event time."""
+
+
 class LengthIgnored(Caution):
     """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""
 

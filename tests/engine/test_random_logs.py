@@ -53,6 +53,7 @@ VIEWS = {
     " GROUP BY window_end",
     "pairs": f"SELECT {PAIR} FROM a l JOIN b r ON {NEAR}",
     "left_pairs": f"SELECT {PAIR} FROM u l LEFT JOIN b r ON {NEAR} AND l.v > 1",
+    "pairs_by_time": f"SELECT {PAIR}, l.at AS one_at, r.at AS other_at FROM u l LEFT JOIN u r ON {NEAR} AND r.v > 1",
     "all_pairs": f"SELECT {PAIR} FROM a l FULL JOIN b r ON {NEAR} AND l.v <> r.v",
     "partnered": f"SELECT id FROM a l WHERE EXISTS (SELECT 1 FROM b r WHERE {NEAR})",
     "same_window": f"SELECT {PAIR}, l.window_end FROM {TEN.format('a')} l LEFT JOIN {TEN.format('b')} r"
@@ -61,6 +62,8 @@ VIEWS = {
     f" {TEN.format(f'(SELECT l.k, l.at AS at FROM a l JOIN u r ON {NEAR})')} GROUP BY k, window_end",
     "recent": "SELECT id, sum(v) OVER (PARTITION BY k ORDER BY at RANGE BETWEEN INTERVAL '5' SECOND PRECEDING"
     " AND CURRENT ROW) AS s FROM u",
+    "recent_by_time": "SELECT id, at, sum(v) OVER (PARTITION BY k ORDER BY at RANGE BETWEEN INTERVAL '5' SECOND"
+    " PRECEDING AND CURRENT ROW) AS s FROM u",
     "first_two": "SELECT window_end, id, n FROM (SELECT window_end, id, row_number() OVER (PARTITION BY window_end"
     f" ORDER BY v DESC) AS n FROM {TEN.format('a')}) WHERE n <= 2",
     "most": "SELECT window_end, k, n FROM (SELECT window_end, k, n, row_number() OVER (PARTITION BY window_end ORDER BY"
@@ -70,7 +73,7 @@ VIEWS = {
     "board": "SELECT k, count(*) AS n FROM a GROUP BY k ORDER BY n DESC, k LIMIT 2",
     "newest": "SELECT k, id, v FROM a QUALIFY row_number() OVER (PARTITION BY k ORDER BY at DESC) = 1",
     "missed": "SELECT id, k, window_end, _watermark AS came_at FROM late(tumbling)",
-    "missed_once": "SELECT id, _watermark AS came_at FROM late(once)",
+    "missed_once": "SELECT id, _watermark AS came_at FROM late(recent)",
     "missed_per_window": "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE late(tumbling), DESCRIPTOR(_watermark),"
     " INTERVAL '10' SECOND) GROUP BY window_end",
     "unpartnered": f"SELECT id FROM a l WHERE NOT EXISTS (SELECT 1 FROM b r WHERE {NEAR})",
@@ -78,7 +81,7 @@ VIEWS = {
     " AND l.at + INTERVAL '2' SECOND",
 }
 OPTIONS = dict.fromkeys(("per_key", "board", "newest"), ", retention = '15 seconds'")
-READS = {"missed": "tumbling", "missed_per_window": "tumbling", "missed_once": "once"}
+READS = {"missed": "tumbling", "missed_per_window": "tumbling", "missed_once": "recent"}
 FINAL = ("hopping", "by_panes", "by_growing_panes", "tumbling_once", "pairs_in_windows")
 CASES = 4
 """How many views share a log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
@@ -14,10 +14,11 @@ from headwater.errors import ArgumentRefused, Fenced, LogDamaged, SequenceRefuse
 from headwater.log import Move, Storage, TopicLog, open_storage
 from headwater.log.bulk import load
 from headwater.log.maintenance import compact, trim
-from headwater.log.read import arrived_at, commits, follow, passed_at, read, scan, seek
+from headwater.log.read import arrived_at, commits, follow, passed_at, read, scan, seek, watermark_at
 from headwater.model import Column, Punctuated, Table
 from tests.log.conftest import ORDERS, START, Wall, orders, seconds
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Again = Callable[..., TopicLog]
 
 
@@ -197,6 +198,11 @@ def test_a_tick_says_how_late_it_is_and_nothing_arrives_before_it(log: TopicLog,
     assert arrivals[1] - arrivals[0] == timedelta(seconds=7)
     assert arrived_at(log, 2) == arrivals[0]
     assert log.settle_silence().commit == 3, "nothing is idle: the log is left as it is"
+
+
+def test_a_topic_that_nothing_was_written_to_has_a_clock_at_1970(storage: Storage, wall: Wall) -> None:
+    log = TopicLog(ORDERS, storage, now=wall)
+    assert (log.head, watermark_at(log, 0), passed_at(log, 0)) == (-1, EPOCH, EPOCH)
 
 
 def test_a_tick_of_a_topic_without_rows_is_none(log: TopicLog) -> None:

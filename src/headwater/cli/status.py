@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from headwater.cli.output import console, problems, show_rows
 from headwater.model import spell_duration
-from headwater.operate import Alert, Alerts, Status
+from headwater.operate import Alert, Alerts, Ledger, Status
 from headwater.operate.figures import Figures
 from headwater.operate.integrity import Integrity
 from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
@@ -164,6 +164,12 @@ def _topic(topic: TopicStatus) -> dict[str, Any]:
     }
 
 
+def _late(ledger: Ledger) -> int | str:
+    """How many rows were late, and how many of them by nothing."""
+    equal = ledger.late_by_equality
+    return f"{ledger.late:,}, {equal:,} by equality" if equal else ledger.late
+
+
 def _view(view: ViewStatus) -> dict[str, Any]:
     ledger = view.ledger
     return {
@@ -173,7 +179,7 @@ def _view(view: ViewStatus) -> dict[str, Any]:
         "lag": view.lag,
         "watermark": view.watermark,
         "rows in": ledger.rows_in if ledger else None,
-        "late": ledger.late if ledger else None,
+        "late": _late(ledger) if ledger else None,
         "dead": ledger.dead if ledger else None,
         "remainder": ledger.remainder if ledger else None,
     }

@@ -128,6 +128,11 @@ def show_ledger(found: Ledger) -> None:
     for column in table.columns[1:-1]:
         column.justify = "right"
     console.print(table)
+    if found.late_by_equality:
+        console.print(
+            f"{found.late_by_equality:,} of the late rows had the very time of the watermark. With a millisecond more "
+            "of delay (WATERMARK FOR at AS at - INTERVAL '0.001' SECOND), or of grace, they are in time."
+        )
     if found.remainder:
         console.print(
             "[red]Rows were lost or doubled.[/] The log is as it was: "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 from headwater.engine.apply import check_key
 from headwater.engine.early import as_of, shown_at
 from headwater.engine.join import FINAL
+from headwater.engine.late import united
 from headwater.engine.ledger import Tally, observed
 from headwater.engine.lower import KEEP, Late, Lowering
 from headwater.engine.scan import batch_scan, paced_by
@@ -65,17 +65,17 @@ class BatchView:
         """The rows that came too late, once per window they were late for, with how late they were.
 
         Lateness is a predicate on the log: the rows are read, not remembered. Rows of several topics are told apart by
-        `_topic`; a column that only one of them has is NULL in the others.
+        `_topic`; a column that only one of them has is NULL in the others, and one that they have in different types is
+        a column for each (see `engine.late`).
         """
         lowering = self.lowering(spark)
         lowering.view(self.planned.root)
-        found = [self._late(late) for late in lowering.late]
+        found = [(_topics_of(late), self._late(late)) for late in lowering.late]
         if not found:
             return pa.table(
                 {"_watermark": pa.array([], pa.timestamp("us", "UTC")), "late_by": pa.array([], pa.duration("us"))}
             )
-        whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), found)
-        return as_arrow(whole, None)
+        return as_arrow(united(found), None)
 
     def frame(self, lowering: Lowering) -> DataFrame:
         """The rows of the view as a DataFrame."""
@@ -153,8 +153,7 @@ class BatchView:
         rows = late.make()
         shown = [F.col(f"`{name}`") for name in rows.columns if not name.startswith("__")]
         by = (F.col(STAMP) - F.col(END) - interval(self.planned.view.grace)).alias("late_by")
-        topics = sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)})
-        topic = [F.lit(" and ".join(topics)).alias("_topic")] if len(self.planned.inputs) > 1 else []
+        topic = [F.lit(_topics_of(late)).alias("_topic")] if len(self.planned.inputs) > 1 else []
         return rows.select(*topic, *shown, F.col(STAMP).alias("_watermark"), by)
 
 
@@ -181,6 +180,10 @@ class Upstream:
         carried[TIME] = F.col(f"`{planned.time.name}`")
         shown = [*(F.col(f"`{found.name}`") for found in scan.columns), *behind(rows)]
         return rows.select(*shown, *(column.alias(name) for name, column in carried.items()))
+
+
+def _topics_of(late: Late) -> str:
+    return " and ".join(sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)}))
 
 
 def _kept(rows: DataFrame) -> DataFrame:

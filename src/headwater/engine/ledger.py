@@ -30,6 +30,8 @@ Fate = Literal["filtered", "late", "duplicates", "expanded"]
 LOGGED = "logged"
 """How many rows the log says there were, which is known without any query."""
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
+EQUAL = "late_by_equality"
+"""How many of the late rows had the very time of the watermark that they met."""
 FIRST, PASSED = "in0", "passed"
 _ASSIGNED_FATES = ("filtered", "late", "duplicates")
 
@@ -74,6 +76,7 @@ class Tally:
     steps: list[_Step] = field(default_factory=list)
     scans: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
+    equals: list[str] = field(default_factory=list)
     assigned: bool = False
 
     def follow(self, frame: DataFrame) -> Rows:
@@ -106,6 +109,12 @@ class Tally:
             return self._step(rows, fate, _counting(rows.frame, LAST).alias("rows"), every.alias("assignments"))
         return self._step(rows, fate, every.alias("rows"))
 
+    def equal(self, rows: Rows, late: Column) -> Rows:
+        """Count the rows that are late by equality alone, before they are turned away."""
+        self.equals.append(name := f"equal{len(self.equals)}")
+        among_new = late & F.col(NEW) if NEW in rows.frame.columns else late
+        return rows.then(barrier(rows.frame, name, F.count_if(among_new).alias("rows")))
+
     def spread(self, rows: Rows, windows: Column | int) -> Rows:
         """Count the rows and the windows that each is in, before it is taken apart into them."""
         if isinstance(windows, int):
@@ -133,6 +142,8 @@ class Tally:
                 counts[step.name] = Count(rows, rows * step.windows)
         found = {"in": self._sum(counts, self.scans).rows, "used": self._sum(counts, self.used).rows}
         found |= dict.fromkeys(FATES, 0)
+        if self.equals:
+            found[EQUAL] = self._sum(counts, self.equals).rows
         if self.assigned:
             found |= {f"assigned_{fate}": 0 for fate in _ASSIGNED_FATES}
             found["assigned_used"] = self._sum(counts, self.used).assignments

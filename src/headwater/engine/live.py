@@ -235,7 +235,8 @@ def _is_bare(planned: PlannedView) -> bool:
         return False
     if not _needs_watermark(planned):
         return True
-    return pace_of(planned).stamp == "_watermark" and all(_stays_up(stage) for stage in planned.stages)
+    windowed = any(isinstance(stage, Assign) for stage in planned.stages)  # else rows of equal times are counted
+    return windowed and pace_of(planned).stamp == "_watermark" and all(_stays_up(stage) for stage in planned.stages)
 
 
 def _stays_up(stage: Stage) -> bool:

@@ -79,7 +79,7 @@ from headwater.plan.state import ends, is_by_identity, is_endless
 
 KEEP = "__keep"
 _NUMBER, _SPAN, _SESSION, _KEY, _RANK = "__number", "__span", "__session", "__key", "__rank"
-_MILLISECOND = timedelta(milliseconds=1)
+_MICROSECOND, _MILLISECOND = timedelta(microseconds=1), timedelta(milliseconds=1)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """No event has a time before it."""
 _AFTER_TIME = datetime(9999, 12, 31, tzinfo=UTC)
@@ -274,6 +274,8 @@ class Lowering:
         admitted = in_time(end, self.grace)
         if self.turned_away:
             return rows.then(rows.frame.where(~admitted))
+        if self.tally is not None and rows.passed and END not in rows.frame.columns:
+            rows = self.tally.equal(rows, in_time(end, self.grace + _MICROSECOND) & ~admitted)
         self._set_aside(stage, rows.frame, ~admitted, end)
         return rows.then(rows.frame.where(admitted))
 

@@ -309,7 +309,7 @@ def passed_at(log: TopicLog, commit: int) -> datetime:
 def _clock_at(log: TopicLog, commit: int) -> Mapping[str, Any]:
     for number in range(commit, -1, -1):
         entry = log.entries.read(number)
-        if entry is None and number >= log.entries.first():
+        if entry is None and log.entries.first() <= number <= log.head:  # a topic to which nothing came has no entry
             raise log.entries.damage.missing(number, number, f"The clock of commit {commit} is in it.")
         if entry is None:
             break

@@ -19,9 +19,10 @@ class Ledger:
 
     rows in = used + filtered + late + duplicates + dead. Rows that the view reads more than once count each time.
     `logged` rows are in the log; `dead` are the dead letters of its topics, which never got there. `expanded` are those
-    that an EXPLODE made beyond one for each. `assigned` says the same of rows in windows, each counted on its own: a
-    row can be late for one of its windows and in time for another. `lost` rows of its topics were declared lost: the
-    view may have used them before that, and a replay can't.
+    that an EXPLODE made beyond one for each. `late_by_equality` are the late rows that had the very time of the
+    watermark that they met: with a millisecond more of delay or grace they are in time. `assigned` says the same of
+    rows in windows, each counted on its own: a row can be late for one of its windows and in time for another. `lost`
+    rows of its topics were declared lost: the view may have used them before that, and a replay can't.
     """
 
     view: str
@@ -34,6 +35,7 @@ class Ledger:
     duplicates: int
     expanded: int = 0
     dead: int = 0
+    late_by_equality: int = 0
     assigned: Mapping[str, int] | None = None
     lost: int = 0
 
@@ -66,5 +68,6 @@ def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mappi
         duplicates=counts.get("duplicates", 0),
         expanded=counts.get("expanded", 0),
         dead=dead,
+        late_by_equality=counts.get("late_by_equality", 0),
         assigned=windows or None,
     )

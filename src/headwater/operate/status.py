@@ -189,4 +189,4 @@ _FIGURES = (
     "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
     "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",
 )  # fmt: skip
-_COUNTS = ("rows_in", "used", "filtered", "late", "duplicates", "expanded", "dead", "remainder")
+_COUNTS = ("rows_in", "used", "filtered", "late", "late_by_equality", "duplicates", "expanded", "dead", "remainder")

@@ -26,6 +26,7 @@ from headwater.plan.causes import causes
 from headwater.plan.clauses import judge_clauses
 from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
+from headwater.plan.equal_times import judge_equal_times
 from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.identity import judge_identity
@@ -216,6 +217,7 @@ class _Check:
         key, missing = key_of(view, root)
         if _is_sound(root):
             judge(context, root, missing, self.project.stores, self._unsettled(root))
+            judge_equal_times(context, root, {topic.name: topic for topic in self.project.topics})
         if self._find(view.name) is not view:
             return
         self.lowered[view.name] = relation
