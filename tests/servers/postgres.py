@@ -14,7 +14,7 @@ from tests.servers.process import free_port, running, server_folder
 
 @dataclass(frozen=True)
 class PostgresServer:
-    """A running server; its superuser `postgres` needs no password."""
+    """A running server; its superuser `postgres` needs no password, nor does `reader`, who may read what is granted."""
 
     port: int
     programs: Path
@@ -23,6 +23,11 @@ class PostgresServer:
     def url(self) -> str:
         """The address that psycopg, psql and SQLAlchemy take."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def reader_url(self) -> str:
+        """The address for the role that executes statements of others."""
+        return f"postgresql://reader@127.0.0.1:{self.port}/postgres"
 
     def query(self, sql: str) -> str:
         """What psql prints for this SQL: rows by line, columns by `|`."""
@@ -46,6 +51,8 @@ class FormattedPostgres:
         command += [part for setting in ("wal_level=logical", "fsync=off", *settings) for part in ("-c", setting)]
         ready = [programs / "pg_isready", "--quiet", "--host", "127.0.0.1", "--port", port]
         with running(command, folder=folder, user=self.user, answers=lambda: subprocess.run(ready).returncode == 0):
+            if not self.server.query("SELECT 1 FROM pg_roles WHERE rolname = 'reader'"):
+                self.server.query("CREATE ROLE reader LOGIN")
             yield self.server
 
 

@@ -26,6 +26,7 @@ def open_store(postgres_server: PostgresServer, schema: str) -> Iterator[Open]:
     opened: list[PostgresStore] = []
 
     def open_again(**options: Any) -> PostgresStore:
+        options = {"reader": postgres_server.reader_url} | options
         opened.append(PostgresStore(postgres_server.url, schema=schema, **options))
         return opened[-1]
 

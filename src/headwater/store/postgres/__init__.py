@@ -18,9 +18,10 @@ from headwater.log.topic import wall_clock
 from headwater.model import Emit
 from headwater.store.options import CHANGES_RETENTION
 from headwater.store.postgres import changelog, promotion
-from headwater.store.postgres.answers import answer
+from headwater.store.postgres.answers import answer, declared_types
 from headwater.store.postgres.bookkeeping import BOOKS, shape_of
-from headwater.store.postgres.database import Connection, Database, lock
+from headwater.store.postgres.connections import Connection
+from headwater.store.postgres.database import Database, lock
 from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.names import check_names, images_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
@@ -38,7 +39,7 @@ from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.tables import TableStore
 
 LOCK_TIMEOUT = timedelta(seconds=30)
-STATEMENT_TIMEOUT = timedelta(seconds=60)
+STATEMENT_TIMEOUT = timedelta(seconds=30)
 SILENCE_TIMEOUT = timedelta(seconds=20)
 _NOT_HELD = ("22", "23", "54")
 """Classes of SQLSTATE for values that can't be written: data exceptions, violated constraints, limits."""
@@ -50,7 +51,7 @@ class PostgresStore(TableStore[Layout]):
     `parameters` are libpq's, beside those of the URL and of the environment (PGHOST and so on). `lock_timeout` is how
     long a writer waits for another's lock, `statement_timeout` how long a `query` may take, and `silence_timeout` how
     long a transaction may be silent before the server ends it: a process that was stopped in the middle of one keeps
-    its successor waiting no longer than that.
+    its successor waiting no longer than that. `reader` is the URL of the role that answers `query`.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class PostgresStore(TableStore[Layout]):
         *,
         schema: str = "public",
         parameters: Mapping[str, str] | None = None,
+        reader: str | None = None,
         changes_retention: timedelta = CHANGES_RETENTION,
         lock_timeout: timedelta = LOCK_TIMEOUT,
         statement_timeout: timedelta = STATEMENT_TIMEOUT,
@@ -69,6 +71,7 @@ class PostgresStore(TableStore[Layout]):
             url,
             schema,
             parameters or {},
+            reader=reader,
             lock_timeout=lock_timeout,
             statement_timeout=statement_timeout,
             silence_timeout=silence_timeout,
@@ -154,12 +157,15 @@ class PostgresStore(TableStore[Layout]):
             if kind not in (None, "view"):
                 raise name_taken(self.place, str(kind), view)
             promotion.swap(connection, layout, exists=kind is not None)
+            self._database.grant(connection, view)
             self._books.record_promoted(connection, view, version)
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:
-        """Answer one statement in PostgreSQL's SQL; it is impossible to write with it."""
+        """Answer one statement in PostgreSQL's SQL, as the reader; it is impossible to write with it."""
+        with self._database.reading() as connection:
+            declared = declared_types(connection)
         with self._database.answering() as connection:
-            return answer(connection, sql, limit)
+            return answer(connection, sql, limit, declared)
 
     def _fetch(self, connection: Connection, layout: Layout, span: Span | None) -> list[pa.Array]:
         return copied_out(connection, layout.select(span), len(layout.codecs))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from headwater.errors import StatementRefused
 from headwater.store.postgres.bookkeeping import BOOKS
-from headwater.store.postgres.database import Connection
+from headwater.store.postgres.connections import Connection
 from headwater.store.postgres.values import codec_of, infer
 from headwater.store.spelling import table_of
 from headwater.store.unfit import Unfit
@@ -23,9 +23,8 @@ _MINE = ("080", "53", "57P", "58", "XX")
 Declared = Mapping[tuple[str, str], pa.DataType]
 
 
-def answer(connection: Connection, sql: str, limit: int | None) -> pa.Table:
+def answer(connection: Connection, sql: str, limit: int | None, declared: Declared) -> pa.Table:
     """The rows that one reading statement gives."""
-    declared = _declared(connection)
     cursor = connection.cursor()
     try:
         cursor.execute(f"DECLARE headwater_answer NO SCROLL CURSOR FOR {sql}".encode(), binary=True)
@@ -48,7 +47,7 @@ def answer(connection: Connection, sql: str, limit: int | None) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=names)
 
 
-def _declared(connection: Connection) -> Declared:
+def declared_types(connection: Connection) -> Declared:
     """The declared types, by table or view and column; of a view those of the promoted version."""
     promoted: dict[str, int] = dict(connection.execute("SELECT view, version FROM headwater_promoted").fetchall())
     found = {}

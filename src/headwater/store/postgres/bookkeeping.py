@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from headwater.store.bookkeeping import Bookkeeping
-from headwater.store.postgres.database import Connection
+from headwater.store.postgres.connections import Connection
 
 BOOKS = Bookkeeping("%s", "shape", lambda at: at, lambda at: at, lambda value: value, locking=" FOR UPDATE")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.store.changes import changes_table
-from headwater.store.postgres.database import Connection
+from headwater.store.postgres.connections import Connection
 from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.transfer import copied_out
 from headwater.store.protocol import Position, Target

@@ -1,4 +1,4 @@
-"""The server: connections that are made when they are needed and kept for the next who needs one.
+"""The server: transactions of the role that writes, and of the one that answers statements of others.
 
 A transaction brings its own settings along, so that the store works behind a pooler that gives each transaction another
 connection of the server's.
@@ -7,7 +7,6 @@ connection of the server's.
 # names are ours, or quoted
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,11 +16,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from headwater.errors import StoreDamaged
-from headwater.store.postgres.failures import at_connecting, meaning, too_old
+from headwater.store.postgres.connections import Connection, Connections
+from headwater.store.postgres.failures import meaning
+from headwater.store.postgres.reader import check_reader, grants, no_reader
 from headwater.store.spelling import literal, quoted
 
-NEEDED = 150_000
-"""The first PostgreSQL with all that is used: NULLS NOT DISTINCT."""
 FORMAT = 1
 ALL = 4_711
 """The advisory lock for what concerns all views of a database."""
@@ -45,11 +44,13 @@ CREATE TABLE IF NOT EXISTS headwater_ledger (
   PRIMARY KEY (view, version, name));
 CREATE TABLE IF NOT EXISTS headwater_promoted (view text NOT NULL PRIMARY KEY, version integer NOT NULL);
 """
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 class Database:
-    """A schema of a database. `parameters` are libpq's, beside those of the URL."""
+    """A schema of a database. `parameters` are libpq's, beside those of the URL.
+
+    `reader` is the URL of the role that executes statements of others; without one, there is none to do so.
+    """
 
     def __init__(
         self,
@@ -57,13 +58,16 @@ class Database:
         schema: str,
         parameters: Mapping[str, str],
         *,
+        reader: str | None,
         lock_timeout: timedelta,
         statement_timeout: timedelta,
         silence_timeout: timedelta,
     ) -> None:
-        self._parameters: dict[str, Any] = DEFAULTS | conninfo_to_dict(url) | dict(parameters)
+        own: dict[str, Any] = DEFAULTS | conninfo_to_dict(url) | dict(parameters)
         self.schema = schema
-        self.place = _place(self._parameters)
+        self.place = _place(own)
+        self._own = Connections(self.place, own)
+        self._reader = _Reader(self.place, own, reader) if reader else None
         self._statement_timeout = statement_timeout
         self._settings = {
             "search_path": quoted(schema),
@@ -77,8 +81,6 @@ class Database:
             "lock_timeout": _milliseconds(lock_timeout),
             "idle_in_transaction_session_timeout": _milliseconds(silence_timeout),
         }
-        self._guard = threading.Lock()
-        self._idle: list[Connection] = []
         self._is_prepared = False
 
     @contextmanager
@@ -99,9 +101,11 @@ class Database:
     @contextmanager
     def answering(self) -> Iterator[Connection]:
         """A transaction for somebody else's statement: it can't write, not for ever run, and leaves nothing behind."""
-        self._ensure_prepared()
+        if self._reader is None:
+            raise no_reader(self.place)
+        self._grant_all(self._reader)
         timeout = {"statement_timeout": _milliseconds(self._statement_timeout)}
-        with self._transaction("READ ONLY", "read", timeout) as connection:
+        with self._transaction("READ ONLY", "read", timeout, self._reader.connections) as connection:
             try:
                 yield connection
             finally:
@@ -111,59 +115,40 @@ class Database:
                     connection.execute("BEGIN")
 
     @contextmanager
-    def _transaction(self, mode: str, what: str, more: Mapping[str, str] | None = None) -> Iterator[Connection]:
+    def _transaction(
+        self,
+        mode: str,
+        what: str,
+        more: Mapping[str, str] | None = None,
+        connections: Connections | None = None,
+    ) -> Iterator[Connection]:
+        connections = connections or self._own
         settings = self._settings | dict(more or {})
         local = (f"SET LOCAL {name} = {_setting(name, text)}" for name, text in settings.items())
-        connection = self._begun("; ".join((f"BEGIN {mode}", *local)))
+        connection = connections.begun("; ".join((f"BEGIN {mode}", *local)))
         try:
             yield connection
             connection.execute("COMMIT")
         except psycopg.Error as cause:
             raise meaning(self.place, cause, what) from cause
         finally:
-            self._give_back(connection)
+            connections.give_back(connection)
 
-    def _begun(self, begin: str) -> Connection:
-        """A connection in a transaction. One that was kept may have been cut off since; then the next is tried."""
-        while (kept := self._pop()) is not None:
-            try:
-                kept.execute(begin)
-                return kept
-            except psycopg.Error:
-                kept.close()
-        fresh = self._connect()
-        try:
-            fresh.execute(begin)
-        except psycopg.Error as cause:
-            fresh.close()
-            raise meaning(self.place, cause, "reached") from cause
-        return fresh
+    def grant(self, connection: Connection, view: str) -> None:
+        """Let the reader, if there is one, read a view that was made."""
+        if self._reader is not None:
+            for statement in grants(self.schema, self._reader.role, [view]):
+                connection.execute(statement)
 
-    def _pop(self) -> Connection | None:
-        with self._guard:
-            return self._idle.pop() if self._idle else None
-
-    def _give_back(self, connection: Connection) -> None:
-        """Keep a connection for the next; one that is in the middle of something is brought to its end."""
-        try:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
-        except psycopg.Error:
-            connection.close()
-        with self._guard:
-            if not connection.closed:
-                self._idle.append(connection)
-
-    def _connect(self) -> Connection:
-        try:
-            connection = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=None)
-        except psycopg.Error as cause:
-            raise at_connecting(self.place, cause) from cause
-        if connection.info.server_version < NEEDED:
-            found = connection.info.server_version // 10_000
-            connection.close()
-            raise too_old(self.place, found, NEEDED // 10_000)
-        return connection
+    def _grant_all(self, reader: _Reader) -> None:
+        """Let the reader read the views that were there before it was declared."""
+        if reader.is_granted:
+            return
+        with self.writing() as connection:
+            views = [row[0] for row in connection.execute("SELECT view FROM headwater_promoted ORDER BY view")]
+            for statement in grants(self.schema, reader.role, views):
+                connection.execute(statement)
+        reader.is_granted = True
 
     def _ensure_prepared(self) -> None:
         """Make the schema and its bookkeeping, unless they are there."""
@@ -193,10 +178,22 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
-        with self._guard:
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+        self._own.close()
+        if self._reader is not None:
+            self._reader.connections.close()
+
+
+class _Reader:
+    """The role that executes statements of others, on the server of the one that writes unless its URL says another."""
+
+    def __init__(self, place: str, own: Mapping[str, Any], url: str) -> None:
+        named = conninfo_to_dict(url)
+        mine = {name: value for name, value in own.items() if name not in ("user", "password", "passfile")}
+        if not named.get("user"):
+            raise psycopg.ProgrammingError("the URL of the reader names no user")
+        self.role = str(named["user"])
+        self.connections = Connections(place, mine | named, lambda connection: check_reader(place, connection))
+        self.is_granted = False
 
 
 def lock(connection: Connection, view: str) -> None:

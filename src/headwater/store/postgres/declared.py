@@ -24,13 +24,14 @@ LIBPQ = (
 
 def open_declared(declared: Declared) -> PostgresStore:
     """The store that headwater.toml declares."""
-    own = ("schema", "changes_retention", "lock_timeout", "statement_timeout", "silence_timeout")
+    own = ("schema", "reader", "changes_retention", "lock_timeout", "statement_timeout", "silence_timeout")
     options = Options(declared, "A PostgreSQL store", (*own, *LIBPQ))
     try:
         return PostgresStore(
             declared.url,
             schema=options.text("schema", "public"),
             parameters=options.given(LIBPQ),
+            reader=options.text("reader", "") or None,
             changes_retention=options.duration("changes_retention", CHANGES_RETENTION),
             lock_timeout=options.duration("lock_timeout", LOCK_TIMEOUT),
             statement_timeout=options.duration("statement_timeout", STATEMENT_TIMEOUT),

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 
 from headwater.errors import ArgumentRefused
-from headwater.store.postgres.database import Connection
+from headwater.store.postgres.connections import Connection
 from headwater.store.postgres.layout import Layout
 from headwater.store.spelling import literal, quoted
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headwater.store.postgres import csv
-from headwater.store.postgres.database import Connection
+from headwater.store.postgres.connections import Connection
 from headwater.store.postgres.layout import copy_in
 
 
