@@ -55,7 +55,15 @@ class TestPostgres(SqlStoreConformance):
     def again(self, postgres_server: PostgresServer, wall: Wall, opened: ExitStack) -> Again:
         schema = f"conformance_{uuid.uuid4().hex}"
         return lambda: opened.enter_context(
-            closing(PostgresStore(postgres_server.url, schema=schema, changes_retention=DAY, now=wall))
+            closing(
+                PostgresStore(
+                    postgres_server.url,
+                    schema=schema,
+                    reader=postgres_server.reader_url,
+                    changes_retention=DAY,
+                    now=wall,
+                )
+            )
         )
 
 

@@ -156,6 +156,7 @@ class PostgresStore(TableStore[Layout]):
             kind = promotion.kind_of(connection, view)
             if kind not in (None, "view"):
                 raise name_taken(self.place, str(kind), view)
+            self._database.grant(connection)
             promotion.swap(connection, layout, exists=kind is not None)
             self._database.grant(connection, view)
             self._books.record_promoted(connection, view, version)

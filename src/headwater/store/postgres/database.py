@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from headwater.errors import StoreDamaged
 from headwater.store.postgres.connections import Connection, Connections
 from headwater.store.postgres.failures import meaning
-from headwater.store.postgres.reader import check_reader, grants, no_reader
+from headwater.store.postgres.reader import check_reader, grant, no_reader
 from headwater.store.spelling import literal, quoted
 
 FORMAT = 1
@@ -134,20 +134,17 @@ class Database:
         finally:
             connections.give_back(connection)
 
-    def grant(self, connection: Connection, view: str) -> None:
-        """Let the reader, if there is one, read a view that was made."""
+    def grant(self, connection: Connection, *views: str) -> None:
+        """Let the reader, if there is one, use the schema, and read views that were made."""
         if self._reader is not None:
-            for statement in grants(self.schema, self._reader.role, [view]):
-                connection.execute(statement)
+            grant(connection, self.schema, self._reader.role, views)
 
     def _grant_all(self, reader: _Reader) -> None:
         """Let the reader read the views that were there before it was declared."""
         if reader.is_granted:
             return
         with self.writing() as connection:
-            views = [row[0] for row in connection.execute("SELECT view FROM headwater_promoted ORDER BY view")]
-            for statement in grants(self.schema, reader.role, views):
-                connection.execute(statement)
+            self.grant(connection, *(row[0] for row in connection.execute("SELECT view FROM headwater_promoted")))
         reader.is_granted = True
 
     def _ensure_prepared(self) -> None:

@@ -60,8 +60,15 @@ def remedy() -> str:
     )
 
 
-def grants(schema: str, role: str, views: Iterable[str]) -> list[str]:
-    """What lets the reader read views."""
-    named = ", ".join(quoted(view) for view in views)
-    of_schema = f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {quoted(role)}"
-    return [of_schema, f"GRANT SELECT ON {named} TO {quoted(role)}"] if named else [of_schema]
+def grant(connection: Connection, schema: str, role: str, views: Iterable[str] = ()) -> None:
+    """Let the reader use a schema and read views of it, as far as it may not yet.
+
+    The schema comes first, so that those who grant at the same time don't wait for each other in a circle.
+    """
+    may_use = connection.execute("SELECT has_schema_privilege(%s, %s, 'USAGE')", (role, schema)).fetchone()
+    if may_use != (True,):
+        connection.execute(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {quoted(role)}")
+    for view in sorted(views):
+        may_read = connection.execute("SELECT has_table_privilege(%s, %s, 'SELECT')", (role, quoted(view))).fetchone()
+        if may_read != (True,):
+            connection.execute(f"GRANT SELECT ON {quoted(view)} TO {quoted(role)}")
