@@ -77,6 +77,11 @@ class ServeSettings(_Section):
         default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
     )
     body_bytes: int = Field(default=16 * 1024 * 1024, ge=1024, description="The most bytes of a request's body.")
+    body_timeout: Duration = Field(
+        default=timedelta(seconds=30),
+        description="How long a body may take, and each part of it; a large one longer, at 64 KiB a second.",
+    )
+    connections: int = Field(default=2000, ge=1, description="How many connections may be open at a time.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")
     appends: int = Field(default=32, ge=1, description="How many appends may be under way at a time.")

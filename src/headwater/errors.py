@@ -18,7 +18,7 @@
     │   ├── SchemaIncompatible        a schema that doesn't get on with the versions before it
     │   ├── StatementRefused          a query that isn't one reading statement, or that the store can't answer
     │   ├── TokenRefused  RoleRefused     a request without a known token, or with one that doesn't allow it
-    │   └── TooLarge  FormatRefused       a request with a body that is too large, or of a kind that can't be taken
+    │   └── TooLarge  TooSlow  FormatRefused    a body that is too large, too slow, or of a kind that can't be taken
     ├── DataError                 one event: becomes a dead letter, never a failed append
     │   ├── UnreadableEvent  WrongType  MissingValue  TimeOutOfRange  EventTooLarge  EventsLost
     │   ├── NotUpcast  SchemaViolated  FileReplaced  UnknownField
@@ -402,6 +402,10 @@ class RoleRefused(CallError):
 
 class TooLarge(CallError):
     """The body of a request has more bytes than it may have; nothing was done."""
+
+
+class TooSlow(CallError):
+    """The body of a request came more slowly than it may; nothing was done."""
 
 
 class FormatRefused(CallError):

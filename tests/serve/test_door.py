@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.requests import HTTPConnection
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
@@ -93,6 +94,21 @@ def test_sockets_are_for_pages_of_who_has_logged_in(exposed: tuple[Tokens, str])
             pass
     polled = address.replace("ws://", "http://").replace("websocket", "polling")
     assert httpx.get(polled, timeout=PATIENCE).status_code == 401
+
+
+def test_a_revoked_token_ends_the_socket_of_an_open_page(exposed: tuple[Tokens, str]) -> None:
+    tokens, url = exposed
+    session = log_in(url, tokens.create("watcher", "read")).cookies[COOKIE]
+    address = url.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    cookie = {"Cookie": f"{COOKIE}={session}"}
+    with connect(address, origin=Origin(url), additional_headers=cookie, open_timeout=PATIENCE) as socket:
+        assert str(socket.recv(timeout=PATIENCE)).startswith("0{")
+        tokens.revoke("watcher")
+        began = time.monotonic()
+        with pytest.raises(ConnectionClosed):
+            while True:
+                socket.recv(timeout=PATIENCE)
+        assert time.monotonic() - began < 5
 
 
 def test_logging_out_ends_a_session(exposed: tuple[Tokens, str]) -> None:

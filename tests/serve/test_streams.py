@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -155,19 +156,23 @@ def test_a_body_that_is_too_large_is_refused(narrow: Bank) -> None:
 
 
 def test_more_appends_than_may_be_under_way_are_told_to_come_back(narrow: Bank) -> None:
-    def slowly() -> Iterator[bytes]:
-        yield b'{"id": "p-1", '
-        address = f"{narrow.client.base_url}/streams/payments/events"
-        while (refused := httpx.post(address, json=event(2), timeout=PATIENCE)).status_code == 201:
-            pass  # the first one has not begun yet
-        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        assert refused.json()["type"] == "urn:headwater:error:overloaded"
-        yield b'"at": "2026-01-01T12:00:00Z"}'
+    under_way, go_on = threading.Event(), threading.Event()
+    append = narrow.project.append
 
-    done = narrow.client.post(
-        "/streams/payments/events", content=slowly(), headers={"content-type": "application/json"}
-    )
-    assert done.status_code == 201
+    def slowly(*arguments: Any, **options: Any) -> Any:
+        under_way.set()
+        go_on.wait(PATIENCE)
+        return append(*arguments, **options)
+
+    narrow.project.append = slowly  # type: ignore[method-assign]
+    with ThreadPoolExecutor() as pool, httpx.Client(base_url=narrow.client.base_url, timeout=PATIENCE) as other:
+        first = pool.submit(other.post, "/streams/payments/events", json=event(1))
+        assert under_way.wait(PATIENCE)
+        refused = narrow.client.post("/streams/payments/events", json=event(2))
+        go_on.set()
+        assert first.result().status_code == 201
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json()["type"] == "urn:headwater:error:overloaded"
     assert narrow.client.post("/streams/payments/events", json=event(3)).status_code == 201
 
 

@@ -259,7 +259,7 @@ def parse(text: str) -> dict[str, Any]:
     >>> parse('{"amount": 12.50}')
     {'amount': '12.50'}
     """
-    if len(text) > 2 * DEEPEST and _depth(text) > DEEPEST:
+    if len(text) > 2 * DEEPEST and depth_of(text) > DEEPEST:
         raise ValueError(f"is nested more than {DEEPEST} levels deep")
     try:
         found = _DECODER.decode(text)
@@ -279,7 +279,8 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def _depth(text: str) -> int:
+def depth_of(text: str) -> int:
+    """How many levels of objects and arrays a text has; counted, so that none is too many."""
     deepest = depth = 0
     for bracket in re.findall(r"[\[\]{}]", _IN_STRINGS.sub("", text)):
         depth += 1 if bracket in "[{" else -1

@@ -33,7 +33,10 @@ def parse_duration(text: str) -> timedelta:
         unit = _unit(part[2]) if part else None
         if part is None or unit is None:
             raise ValueError(f"{text!r} is not a duration: write a number and a unit, like '10 minutes'")
-        total += float(part[1]) * unit if "." in part[1] else int(part[1]) * unit
+        try:
+            total += float(part[1]) * unit if "." in part[1] else int(part[1]) * unit
+        except OverflowError:
+            raise ValueError(f"{text[:50]!r} is longer than a duration can be") from None
         at = part.end()
     if at == 0:
         raise ValueError("an empty text is not a duration: write a number and a unit, like '10 minutes'")

@@ -9,6 +9,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
 from headwater.serve.access import asks
+from headwater.serve.body import Bodies
 from headwater.serve.door import Door
 from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
@@ -27,6 +28,7 @@ def create_app(service: Service) -> FastAPI:
 
     Elsewhere every route needs a token but those of health, the description of the API too.
     """
+    settings = service.settings
     on_loopback = service.settings.host in LOOPBACK
     app = FastAPI(
         title=service.project.name,
@@ -38,6 +40,7 @@ def create_app(service: Service) -> FastAPI:
     handle_problems(app)
     for part in (changes, views, cut, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
+    app.add_middleware(Bodies, largest=settings.body_bytes, patience=settings.body_timeout, tokens=app.state.tokens)
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
         app.add_middleware(OwnOrigin)

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
 from fastapi import APIRouter, Depends, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.requests import HTTPConnection
 from starlette.types import Send
 
 from headwater.errors import HeadwaterError
@@ -30,6 +32,8 @@ from headwater.serve.service import Service
 
 STUCK = timedelta(seconds=30)
 """How long a message may wait for a client that doesn't read, before it is let go of."""
+CHECKED_EVERY = timedelta(seconds=2)
+"""How often it is looked whether a subscriber's token is still good."""
 _logger = logging.getLogger("headwater.serve")
 _SLOW = "Messages came faster than they were read. Go on from the last id."
 
@@ -69,7 +73,7 @@ def routes(service: Service) -> APIRouter:
         """Server-sent events: a snapshot, then changes. `Last-Event-ID` or `since` goes on from an id."""
         access.check_view(name)
         last = request.headers.get("last-event-id") or since
-        messages = await _subscribe(service, feeds, name, last, snapshot)
+        messages = await _subscribe(service, feeds, name, last, snapshot, lambda: _check(request, name))
         events = (message.as_event() async for message in messages)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return Events(events, media_type="text/event-stream", headers=headers)
@@ -80,8 +84,8 @@ def routes(service: Service) -> APIRouter:
     ) -> None:
         await socket.accept()
         try:
-            access_of(socket, "read").check_view(name)
-            async for message in await _subscribe(service, feeds, name, since, snapshot):
+            _check(socket, name)
+            async for message in await _subscribe(service, feeds, name, since, snapshot, lambda: _check(socket, name)):
                 await socket.send_text(message.as_frame())
         except HeadwaterError as error:
             await socket.send_text(to_json({"event": "problem"} | problem_of(error)).decode())
@@ -92,10 +96,17 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
+def _check(connection: HTTPConnection, view: str) -> None:
+    access_of(connection, "read").check_view(view)
+
+
 async def _subscribe(
-    service: Service, feeds: Feeds, name: str, since: str | None, snapshot: bool
+    service: Service, feeds: Feeds, name: str, since: str | None, snapshot: bool, check: Callable[[], None]
 ) -> AsyncIterator[Message]:
-    """The messages of a subscription; what is wrong with it is raised before the first."""
+    """The messages of a subscription; what is wrong with it is raised before the first.
+
+    `check` raises once the subscriber's token doesn't allow it any more.
+    """
     last = None if since is None else Since.read(since)
     feed = feeds.of(service.project.plan().view(name).name)
     service.subscriptions.take()
@@ -113,13 +124,30 @@ async def _subscribe(
         if queue is not None:
             feed.close(queue)
         raise
-    return _messages(service, feed, queue, first, last)
+    return _while_allowed(_messages(service, feed, queue, first, last), check)
+
+
+async def _while_allowed(messages: AsyncIterator[Message | None], check: Callable[[], None]) -> AsyncIterator[Message]:
+    """The messages until the check fails: then what it raised is the last one."""
+    checked_at = time.monotonic()
+    try:
+        async for message in messages:
+            if time.monotonic() - checked_at >= CHECKED_EVERY.total_seconds():
+                check()
+                checked_at = time.monotonic()
+            if message is not None:
+                yield message
+    except HeadwaterError as error:
+        yield Message("problem", problem_of(error))
+    finally:
+        await messages.aclose()  # type: ignore[attr-defined]  # it is a generator
 
 
 async def _messages(
     service: Service, feed: Feed, queue: Queue, first: list[Delivery], at: Since
-) -> AsyncIterator[Message]:
-    heartbeat = service.settings.heartbeat.total_seconds()
+) -> AsyncIterator[Message | None]:
+    """The messages of a subscription, and None every now and then while there is none."""
+    heartbeat, silent_since = service.settings.heartbeat.total_seconds(), time.monotonic()
     try:
         for delivery in first:
             at = delivery.at
@@ -127,10 +155,13 @@ async def _messages(
                 yield message
         while True:
             try:
-                found = await asyncio.wait_for(queue.get(), heartbeat)
+                found = await asyncio.wait_for(queue.get(), min(heartbeat, CHECKED_EVERY.total_seconds()))
             except TimeoutError:
-                yield Message("heartbeat", {"at": str(at)})
+                is_due = time.monotonic() - silent_since >= heartbeat
+                silent_since = time.monotonic() if is_due else silent_since
+                yield Message("heartbeat", {"at": str(at)}) if is_due else None
                 continue
+            silent_since = time.monotonic()
             if not isinstance(found, Delivery):
                 if found == "slow":
                     yield Message("slow", {"detail": _SLOW})

@@ -7,6 +7,7 @@ revoked, by logging out, or with the server.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import threading
 from collections.abc import Callable
@@ -15,15 +16,15 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from pathlib import Path
 from string import Template
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request, Response
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, RedirectResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headwater.errors import HeadwaterError, RoleRefused, TokenRefused
+from headwater.serve.guard import is_own
 from headwater.serve.role import Access
 from headwater.serve.tokens import Tokens, hash_of
 
@@ -33,6 +34,9 @@ LONGEST = timedelta(hours=12)
 SESSIONS = 1000
 """How many sessions there are at most; the oldest ones end."""
 _HTML = Template((Path(__file__).parent / "login.html").read_text("utf-8"))
+_CHECKED_EVERY = 2.0
+"""After so many seconds it is looked whether the session of an open page has ended."""
+_REFUSED = 1008
 _GUARDED = ("/dashboard", "/_nicegui_ws")
 
 
@@ -103,23 +107,39 @@ class Guard:
                 raise RoleRefused("pages of other origins are not served")
         except HeadwaterError:
             if scope["type"] == "websocket":
-                await send({"type": "websocket.close", "code": 1008})
+                await send({"type": "websocket.close", "code": _REFUSED})
             elif scope["path"].startswith("/_nicegui_ws"):
                 await Response(status_code=401)(scope, receive, send)
             else:
                 await RedirectResponse(LOGIN, 303)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await self._app(scope, self._watched(scope, receive, send) if scope["type"] == "websocket" else receive, send)
+
+    def _watched(self, scope: Scope, receive: Receive, send: Send) -> Receive:
+        """What a page's socket receives; once its session has ended, that it is closed."""
+        connection = HTTPConnection(scope)
+        coming: asyncio.Task[Message] | None = None
+
+        async def next_message() -> Message:
+            nonlocal coming
+            while True:
+                coming = coming or asyncio.ensure_future(receive())
+                await asyncio.wait({coming}, timeout=_CHECKED_EVERY)
+                try:
+                    self._door.access(connection)
+                except HeadwaterError:
+                    coming.cancel()
+                    await send({"type": "websocket.close", "code": _REFUSED})
+                    return {"type": "websocket.disconnect", "code": _REFUSED}
+                if coming.done():
+                    message, coming = coming.result(), None
+                    return message
+
+        return next_message
 
 
 def _is_guarded(path: str) -> bool:
     return path == "/" or (path.startswith(_GUARDED) and path != LOGIN)
-
-
-def is_own(headers: Headers) -> bool:
-    """Whether a request comes from a page of the host that it is sent to, or from no page at all."""
-    origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
 def routes(door: Door, project: str) -> APIRouter:

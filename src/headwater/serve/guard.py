@@ -48,6 +48,17 @@ class SecureHeaders:
         await self._app(scope, receive, answer if scope["type"] == "http" else send)
 
 
+def is_own(headers: Headers) -> bool:
+    """Whether a request comes from a page of the host and port that it is sent to, or from no page at all."""
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+    except ValueError:  # such as http://[
+        return False
+
+
 class OwnOrigin:
     """Refuses what a page of another origin asks for."""
 
@@ -56,15 +67,14 @@ class OwnOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        origin = Headers(scope=scope).get("origin") if scope["type"] in ("http", "websocket") else None
-        if origin is None or urlsplit(origin).hostname in LOOPBACK:
+        if scope["type"] not in ("http", "websocket") or is_own(Headers(scope=scope)):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
             refused = RoleRefused(
                 "pages of other origins are not served",
-                detail=f"The request comes from a page of {origin[:200]}.",
+                detail=f"The request comes from a page of {Headers(scope=scope).get('origin', '')[:200]}.",
                 hint="Ask from a program, or from a page of this server.",
             )
             await respond(refused)(scope, receive, send)

@@ -32,6 +32,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (errors.SchemaRefused, 422),
     (errors.SequenceRefused, 409),
     (errors.PositionRefused, 410),
+    (errors.TooSlow, 408),
     (errors.TooLarge, 413),
     (errors.FormatRefused, 415),
     (errors.StrictLoadRefused, 422),

@@ -54,7 +54,7 @@ class _Route(APIRoute):
             try:
                 return await inner(request)
             except HeadwaterError as error:
-                return _problem(error)
+                return problem(error)
             except RequestValidationError as error:
                 return _answer({"error_code": 422, "message": str(error.errors()[0]["msg"])}, 422)
 
@@ -240,10 +240,17 @@ def _draft(body: dict[str, Any]) -> Draft:
     if not isinstance(text, str):
         raise SchemaRefused("the request has no schema", status=42201)
     try:
-        references = tuple(Reference(one["name"], one["subject"], int(one["version"])) for one in _references(body))
-    except (KeyError, TypeError, ValueError) as problem:
+        references = tuple(map(_reference, _references(body)))
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise SchemaRefused("a reference names no version", detail=f"{problem}.", status=42201) from problem
     return Draft(str(language).upper(), text, references)
+
+
+def _reference(found: dict[str, Any]) -> Reference:
+    name, subject, version = found["name"], found["subject"], int(found["version"])
+    if not (isinstance(name, str) and isinstance(subject, str) and 0 < version < 2**31):
+        raise ValueError("a name or a subject is no text, or a version no number of one")
+    return Reference(name, subject, version)
 
 
 def _references(body: dict[str, Any]) -> list[Any]:
@@ -254,9 +261,9 @@ def _references(body: dict[str, Any]) -> list[Any]:
 def _version(text: str) -> int | Literal["latest"]:
     if text in (LATEST, "-1"):
         return LATEST
-    if not text.isdecimal() or not 0 < int(text) < 2**31:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10) or not 0 < int(text) < 2**31:
         raise SchemaRefused(
-            f'"{text}" is no version', hint='A version is a number or "latest".', status=_INVALID_VERSION
+            f'"{text[:50]}" is no version', hint='A version is a number or "latest".', status=_INVALID_VERSION
         )
     return int(text)
 
@@ -294,7 +301,8 @@ def _answer(value: Any, status: int = 200) -> Response:
     return Response(to_json(value), status, media_type=MEDIA_TYPE)
 
 
-def _problem(error: HeadwaterError) -> Response:
+def problem(error: HeadwaterError) -> Response:
+    """The answer to an error, as clients of registries read it."""
     known = isinstance(error, UnknownSchema | SchemaRefused | SchemaIncompatible | ArgumentRefused)
     code = int(error.fields.get("status", 0)) if known else 0
     status = int(str(code)[:3]) if code else status_of(error)

@@ -29,6 +29,7 @@ _OPERATORS: Mapping[str, Operator] = {"eq": "=", "ne": "<>", "gt": ">", "gte": "
 DEFAULT_LIMIT = 100
 _LONGEST_EXPONENT = 100
 """Numbers of more digits before or behind the point are no values of any column."""
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ def _number(options: Mapping[str, str], name: str, default: int, most: int) -> i
     text = options.get(name)
     if text is None:
         return min(default, most)
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
-        raise _refusal(f'"{text}" is no {name}', f"Give a whole number from 1 to {most}.")
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most))) or not 1 <= int(text) <= most:
+        raise _refusal(f'"{text[:_SHOWN]}" is no {name}', f"Give a whole number from 1 to {most}.")
     return int(text)
 
 
@@ -114,7 +115,7 @@ def _compared(column: Column, operator: Operator, text: str) -> Condition:
         return Condition(column.name, operator, pa.array([_value(column.type, text)], column.type))
     except (ValueError, InvalidOperation, OverflowError, pa.ArrowException):
         raise _refusal(
-            f'"{text}" doesn\'t fit column "{column.name}"', f"The column is {spell_type(column.type)}."
+            f'"{text[:_SHOWN]}" doesn\'t fit column "{column.name}"', f"The column is {spell_type(column.type)}."
         ) from None
 
 

@@ -15,11 +15,14 @@ from headwater.config import ServeSettings
 from headwater.errors import OperatorError
 from headwater.project import Project
 from headwater.serve.app import create_app
+from headwater.serve.connection import connection_class
 from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
 from headwater.serve.tls import certificate
 
 _START = 30.0
+_LARGEST_FRAME = 1024 * 1024
+"""How many bytes a message may have that a browser or a subscriber sends by a WebSocket."""
 _GRACE = 3
 """Seconds that requests under way are given when the server ends."""
 
@@ -38,7 +41,14 @@ class Server:
         if settings.dashboard:
             self._history = _with_dashboard(app, self.service)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE, **tls
+            app,
+            http=connection_class(settings.connections),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
+            ws_max_size=_LARGEST_FRAME,
+            **tls,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(

@@ -57,7 +57,7 @@ def routes(service: Service) -> APIRouter:
         sequence = _sequence(request.headers.get("idempotency-key"))
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         with service.appends.taken():
-            body = await _body(request, service.settings.body_bytes)
+            body = await request.body()
             receipt = await run_in_threadpool(
                 lambda: project.append(topic, _rows(kind, body), source=source, sequence=sequence, strict=strict)
             )
@@ -145,20 +145,6 @@ def _sequence(key: str | None) -> tuple[str, int] | None:
             hint="Write, for example, Idempotency-Key: till-7:42, and 43 for the next append of till-7.",
         )
     return found["producer"], int(found["number"])
-
-
-async def _body(request: Request, most: int) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise TooLarge(
-                f"the body has more than {most:,} bytes",
-                detail="Nothing was appended.",
-                hint="Send the events in several requests, or raise serve.body_bytes in headwater.toml.",
-            )
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _rows(kind: str, body: bytes) -> Any:

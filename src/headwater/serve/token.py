@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from headwater.errors import ArgumentRefused
 from headwater.project import Project
 
+_LONGEST = 2_000
+"""How many characters a token may have."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -33,9 +36,12 @@ def read(project: Project, token: str) -> Place:
     """The place that a token names."""
     try:
         padded = token + "=" * (-len(token) % 4)
-        topic, commit, identity = json.loads(base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True))
-        place = Place(str(topic), int(commit))
-    except (ValueError, TypeError, binascii.Error, UnicodeEncodeError):
+        text = base64.b64decode(padded.encode("ascii"), altchars=b"-_", validate=True) if len(token) < _LONGEST else b""
+        topic, commit, identity = json.loads(text)
+        if not (isinstance(topic, str) and type(commit) is int and isinstance(identity, str | None) and commit < 2**63):
+            raise TypeError(text)
+        place = Place(topic, commit)
+    except (ValueError, TypeError, binascii.Error, UnicodeEncodeError, RecursionError):
         raise ArgumentRefused(
             "the position is no token", hint="Give what an append answered as `token`, as it was."
         ) from None

@@ -95,11 +95,21 @@ class Tokens:
             status = self._file.stat()
             stamp, known = (status.st_mtime_ns, status.st_ino), self._read  # another file each time that it is written
             if known is None or known[0] != stamp:
-                known = stamp, [_token(record) for record in json.loads(self._file.read_text("utf-8"))]
+                known = stamp, self._parsed()
                 self._read = known
         except FileNotFoundError:
             return []
         return list(known[1])
+
+    def _parsed(self) -> list[Token]:
+        try:
+            return [_token(record) for record in json.loads(self._file.read_text("utf-8"))]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as cause:
+            raise TokenRefused(
+                "the tokens of the project can't be read",
+                detail=f"The file {FILE} under .headwater is damaged, so that nobody is let in. It was left as it is.",
+                hint="Its operator restores the file, or removes it and makes new tokens: `headwater token create`.",
+            ) from cause
 
     def access(self, secret: str) -> Access:
         """What a token allows; `TokenRefused` if it isn't known, or has expired."""

@@ -121,7 +121,9 @@ def patience(text: str | None, longest: timedelta) -> timedelta:
     try:
         found = parse_duration(f"{text} seconds" if text.replace(".", "", 1).isdigit() else text)
     except ValueError:
-        raise ArgumentRefused(f'"{text}" is no duration', hint="Write seconds (5), or a duration (500ms).") from None
+        raise ArgumentRefused(
+            f'"{text[:100]}" is no duration', hint="Write seconds (5), or a duration (500ms)."
+        ) from None
     return min(found, longest)
 
 

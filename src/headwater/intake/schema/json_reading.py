@@ -36,6 +36,8 @@ _NAMES = {
 }  # fmt: skip
 _SUMS = ("anyOf", "oneOf")
 _DEEPEST = 40
+_MOST_STEPS = 20_000
+"""How many pairs of schemas are compared: those of nested alternatives can be more than anybody waits for."""
 
 
 def parse_json_schema(schema: Written) -> Any:
@@ -59,14 +61,16 @@ class _Document:
         self.root = parse_json_schema(schema)
         self._others = {name: _Document(other) for name, other in schema.references}
 
-    def resolve(self, schema: Any) -> Any:
+    def resolve(self, schema: Any, hops: int = 0) -> Any:
         """The schema behind a reference; any other as it is. A part of another document is part of this one then."""
-        hops = 0
-        while isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str) and hops < _DEEPEST:
-            schema, hops = self._find(schema["$ref"]), hops + 1
+        while isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
+            hops += 1
+            if hops > _DEEPEST:
+                raise ValueError(f'"$ref" is "{schema["$ref"]}", which leads around in a circle')
+            schema = self._find(schema["$ref"], hops)
         return schema
 
-    def _find(self, reference: str) -> Any:
+    def _find(self, reference: str, hops: int) -> Any:
         name, _, pointer = reference.partition("#")
         document: Any = self if not name else self._others.get(name)
         if document is None:
@@ -77,7 +81,7 @@ class _Document:
             if not isinstance(found, Mapping) or key not in found:
                 raise ValueError(f'"$ref" is "{reference}", which is not there')
             found = found[key]
-        return document.resolve(found) if not name else _moved(document.resolve(found), name)
+        return document.resolve(found, hops) if not name else _moved(document.resolve(found, hops), name)
 
 
 def _moved(schema: Any, name: str) -> Any:
@@ -95,9 +99,13 @@ def _moved(schema: Any, name: str) -> Any:
 class _Pair:
     def __init__(self, reader: _Document, writer: _Document) -> None:
         self._reader, self._writer = reader, writer
+        self._steps = 0
 
     def compare(self, reader: Any, writer: Any, path: str, depth: int) -> Iterator[str]:
         """Problems at one place. Schemas nested without end (they refer to themselves) are taken for equal."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise ValueError("it has too many alternatives to be compared")
         reader, writer = self._reader.resolve(reader), self._writer.resolve(writer)
         if reader in (True, {}) or writer is False or depth > _DEEPEST or _same(reader, writer):
             return

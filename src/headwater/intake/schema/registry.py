@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from headwater.errors import Fenced, HeadwaterError, SchemaIncompatible, SchemaRefused, UnknownSchema
+from headwater.intake.json_lines import depth_of
 from headwater.intake.schema.canonical import canonical
 from headwater.intake.schema.compatibility import Level, Version, find_problems
 from headwater.intake.schema.known import COLUMNS, Draft, Known, Mode, Registered, digest_of, in_order
@@ -25,6 +26,10 @@ from headwater.intake.schema.written import Language, Written
 from headwater.log import Move, TopicLog
 from headwater.log.read import read
 
+DEEPEST_SCHEMA = 64
+"""How many levels of brackets a schema may have."""
+_MALFORMED = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError)
+"""What reading a schema raises, or comparing it, if it isn't one."""
 T = TypeVar("T")
 LATEST: Literal["latest"] = "latest"
 LANGUAGES = ("AVRO", "JSON", "PROTOBUF")
@@ -137,7 +142,12 @@ class SchemaRegistry:
         self._digest(draft)
         level = self.effective_level(subject)
         earlier = self._known.offered(subject) if against is None else [against]
-        return find_problems(level, self.written(draft), [Version(v.version, self.written(v)) for v in earlier])
+        try:
+            return find_problems(level, self.written(draft), [Version(v.version, self.written(v)) for v in earlier])
+        except _MALFORMED as problem:
+            raise _refused(
+                f'the schema can\'t be compared with the versions of "{subject}"', f"{_reason(problem)}."
+            ) from problem
 
     # Changing
 
@@ -227,11 +237,15 @@ class SchemaRegistry:
     def _digest(self, draft: Draft) -> str:
         """What tells a schema from others; `SchemaRefused` if it isn't one."""
         if draft.language not in LANGUAGES:
-            raise _refused(f'"{draft.language}" is no language of schemas', f"It is one of {', '.join(LANGUAGES)}.")
+            raise _refused(
+                f'"{draft.language[:50]}" is no language of schemas', f"It is one of {', '.join(LANGUAGES)}."
+            )
+        if depth_of(draft.text) > DEEPEST_SCHEMA:
+            raise _refused(f"the schema is nested more than {DEEPEST_SCHEMA} levels deep", "Nothing was registered.")
         try:
             return digest_of(draft.language, canonical(self.written(draft)), draft.references)
-        except ValueError as problem:
-            raise _refused(f"this is no schema of {draft.language}", f"{str(problem).rstrip('.')}.") from problem
+        except _MALFORMED as problem:
+            raise _refused(f"this is no schema of {draft.language}", f"{_reason(problem)}.") from problem
 
     def _refuse_incompatible(self, subject: str, draft: Draft) -> None:
         problems = self.check(subject, draft)
@@ -267,6 +281,10 @@ class SchemaRegistry:
 
 def _unknown(what: str, status: int, **fields: Any) -> HeadwaterError:
     return UnknownSchema(what, hint="`headwater schema list` shows what there is.", status=status, **fields)
+
+
+def _reason(problem: BaseException) -> str:
+    return str(problem).partition("\n")[0].rstrip(".")[:500] or type(problem).__name__
 
 
 def _refused(what: str, detail: str | None, status: int = 42201) -> HeadwaterError:
