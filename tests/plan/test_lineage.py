@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater import plan
 from headwater.plan import Ancestor
-from tests.plan.planning import planned, view
+from tests.plan.planning import known, planned, view
 
 CHAIN = """
     CREATE VIEW large AS SELECT id, customer AS who, amount, at FROM orders WHERE weight > 10;
@@ -22,7 +22,7 @@ def spelled(ancestors: frozenset[Ancestor]) -> list[str]:
 
 
 def test_a_column_derives_from_the_columns_of_topics_through_every_view() -> None:
-    found = planned(CHAIN).checked().view("rates").lineage
+    found = known(planned(CHAIN)).views["rates"].lineage
     assert {name: spelled(ancestors) for name, ancestors in found.items()} == {
         "who": ["orders.customer"],
         "window_end": ["orders.at"],
@@ -32,7 +32,7 @@ def test_a_column_derives_from_the_columns_of_topics_through_every_view() -> Non
 
 
 def test_a_view_reads_what_decides_its_rows() -> None:
-    reads = plan.reads(planned(CHAIN).checked())
+    reads = plan.reads(known(planned(CHAIN)))
     assert spelled(reads["per_minute"]) == ["orders.amount", "orders.at", "orders.customer", "orders.weight"]
     assert spelled(reads["rates"]) == [
         "customers.country",
@@ -44,7 +44,7 @@ def test_a_view_reads_what_decides_its_rows() -> None:
 
 
 def test_a_column_of_a_topic_reaches_columns_of_views() -> None:
-    checked = planned(CHAIN).checked()
+    checked = known(planned(CHAIN))
     assert [str(found) for found in plan.reaches(checked, "orders", "amount")] == [
         "large.amount",
         "per_minute.spent",

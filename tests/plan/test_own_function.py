@@ -143,3 +143,14 @@ def test_the_number_and_the_types_of_its_arguments_are_checked(tmp_path: Path) -
     query = "CREATE MATERIALIZED VIEW v AS SELECT id, score(weight) AS s FROM orders;"
     finding = only_finding(with_functions(tmp_path, SCORES, query))
     assert finding.summary == 'view "v" calls the function "score" with 1 arguments in place of 2'
+
+
+def test_a_function_may_have_a_name_that_another_dialect_has() -> None:
+    functions = "CREATE FUNCTION host(url STRING) RETURNS STRING RETURN upper(url);"
+    view = "CREATE MATERIALIZED VIEW v AS SELECT id, host(customer) AS h, host(host(id)) AS hh FROM orders;"
+    named = {
+        found.name: found.expression.sql
+        for found in planned(f"{functions} {view}").checked().view("v").root.expressions
+    }
+    assert named["h"] == "CAST((UPPER(CAST(customer AS STRING))) AS STRING)"
+    assert named["hh"].count("UPPER(") == 2

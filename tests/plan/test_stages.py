@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headwater import plan
 from headwater.plan.stages import Aggregate, Join, Scan, TopN
-from tests.plan.planning import planned, stages, view
+from tests.plan.planning import STREAMS, declared, planned, stages, view
 
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
 WITHIN_AN_HOUR = "p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR"
@@ -365,3 +366,23 @@ def test_a_table_alone_keeps_its_primary_key() -> None:
     found = view("SELECT customer, country FROM customers WHERE country <> 'XX'")
     assert [stage.kind for stage in found.stages if isinstance(stage, Scan)] == ["table"]
     assert (found.key.kind, found.key.columns) == ("group", ("customer",))
+
+
+def test_the_unnest_of_rows_gives_their_fields() -> None:
+    streams = STREAMS.replace("items ARRAY<STRING>", "items ARRAY<STRUCT<name: STRING, price: DOUBLE>>")
+    query = "CREATE MATERIALIZED VIEW v AS SELECT id, i.* FROM orders CROSS JOIN UNNEST(items) AS i;"
+    project, findings = declared(query, streams=streams)
+    assert not findings
+    assert [str(column) for column in plan.check(project).checked().view("v").columns] == [
+        "id STRING NOT NULL",
+        "name STRING",
+        "price DOUBLE",
+    ]
+
+
+def test_json_has_one_operator() -> None:
+    assert stages("SELECT id, customer ->> '$.a.b' AS c FROM orders")[0].endswith(
+        "GET_JSON_OBJECT(customer, '$.a.b') AS c"
+    )
+    _, (finding,) = declared("CREATE MATERIALIZED VIEW v AS SELECT id, customer -> '$.a' AS c FROM orders;")
+    assert "->>" in (finding.hint or "") and finding.origin is not None

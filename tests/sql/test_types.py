@@ -58,11 +58,31 @@ from tests.sql.models import types
         ),
         ("STRUCT<a INT, list ARRAY<DATE>>", pa.struct([("a", pa.int32()), ("list", pa.list_(pa.date32()))])),
         ("ROW<a INT, b ROW<c BYTES>>", pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.binary())]))])),
+        ("ARRAY<INT NOT NULL>", pa.list_(pa.field("item", pa.int32(), nullable=False))),
+        (
+            "MAP<STRING, ARRAY<STRUCT<a: INT NOT NULL, b: DATE>> NOT NULL>",
+            pa.map_(
+                pa.string(),
+                pa.field(
+                    "value",
+                    pa.list_(pa.struct([pa.field("a", pa.int32(), nullable=False), ("b", pa.date32())])),
+                    nullable=False,
+                ),
+            ),
+        ),
         ("ROW(a INT)", pa.struct([("a", pa.int32())])),
     ],
 )
 def test_a_type_is_read(text: str, kind: pa.DataType) -> None:
     assert parse_type(text) == kind
+    assert parse_type(spell(sqlglot_type(kind))) == kind
+
+
+def test_elements_that_may_not_be_null_are_told_apart() -> None:
+    kind = parse_type("MAP<STRING, ARRAY<INT NOT NULL> NOT NULL>")
+    assert not kind.item_field.nullable and not kind.item_type.value_field.nullable
+    assert parse_type("MAP<STRING, ARRAY<INT>>").item_field.nullable
+    assert spell(sqlglot_type(kind)) == "MAP<STRING, ARRAY<INT NOT NULL> NOT NULL>"
 
 
 @given(types(loggable=False))

@@ -6,13 +6,14 @@ the least position, a list is sorted by position, a set by value: the same value
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
 
 from headwater.errors import NotSupportedYet
-from headwater.model import spell_type
+from headwater.model import Variant, spell_type
 from headwater.plan.functions import Stability
 from headwater.plan.stages import Call
 from headwater.sql import parse_expression, spell
@@ -93,21 +94,32 @@ def _unfiltered(call: Call) -> tuple[exp.Expr, str]:
 
 def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str | None:
     name = call.function.lower()
-    arguments, _ = _arguments(tree)
+    tree, terms = _unordered(tree, name)
+    arguments, ignores_nulls = _arguments(tree)
     found = next((part for part in tree.iter_expressions() if isinstance(part, exp.Distinct)), None)
     if found is not None:
         rest = [part for part in tree.iter_expressions() if part is not found]
-        return _distinct(call, [spell(part) for part in [*found.expressions, *rest]], condition)
+        return _distinct(call, [spell(part) for part in [*found.expressions, *rest]], condition, terms)
+    if terms and name in _FLAGGED:
+        ignores_nulls = ignores_nulls or (len(arguments) > 1 and arguments[1].upper() == "TRUE")
+        rows = _sorted(arguments[0], position, condition, terms, with_nulls=not ignores_nulls)
+        return f"try_element_at(transform({rows}, s -> s.v), {1 if name in _FIRST else -1})"
     if (by_order := ordered(call, position)) is not None:
         return str(by_order)
     if name in _LISTS:
-        return f"transform({_sorted(arguments[0], position, condition)}, s -> s.v)"
+        compared = not _is_orderable(call.expression.type)
+        rows = _sorted(arguments[0], position, condition, terms, compared=compared)
+        return f"transform({rows}, s -> s.v)"
     if name in _JOINED:
         separator = arguments[1] if len(arguments) > 1 else "''"
-        texts = f"transform({_sorted(arguments[0], position, condition)}, s -> CAST(s.v AS STRING))"
+        texts = f"transform({_sorted(arguments[0], position, condition, terms)}, s -> CAST(s.v AS STRING))"
         return f"CASE WHEN count({arguments[0]}){condition} > 0 THEN array_join({texts}, {separator}) END"
     if name == "collect_set":
         return f"array_sort(collect_set({arguments[0]}){condition})"
+    if name == "any":  # which Spark reads as a comparison with many where an OVER follows
+        return f"bool_or({arguments[0]}){condition}"
+    if isinstance(tree, exp.WithinGroup):  # Spark gives the lowest or, backwards, the highest of what is equally often
+        return None
     if name == "mode":
         return f"mode({arguments[0]}, true){condition}"
     if name in ("avg", "mean") and call.stability is Stability.REWRITTEN:  # of whole numbers; others keep their digits
@@ -116,10 +128,12 @@ def _rewritten(call: Call, tree: exp.Expr, position: str, condition: str) -> str
     return None
 
 
-def _distinct(call: Call, values: list[str], condition: str) -> str:
+def _distinct(call: Call, values: list[str], condition: str, terms: Sequence[exp.Ordered] = ()) -> str:
     """An aggregate of distinct values, which Spark's streaming hasn't, as one of the set of them."""
     name, value = call.function.lower(), values[0]
-    values_set = f"array_sort(collect_set({value}){condition})"
+    backwards = any(term.args.get("desc") for term in terms)
+    order = ", (l, r) -> CASE WHEN l > r THEN -1 WHEN l < r THEN 1 ELSE 0 END" if backwards else ""
+    values_set = f"array_sort(collect_set({value}){condition}{order})"
     if name == "count":
         return _count_distinct(values, condition)
     if name in _IDEMPOTENT:
@@ -154,10 +168,58 @@ def _count_distinct(values: list[str], condition: str) -> str:
     return f"CAST(size({known}{condition}) AS BIGINT)"
 
 
-def _sorted(value: str, position: str, condition: str) -> str:
-    """The values that are not NULL, each with its position, in the order of positions."""
-    pairs = f"collect_list(struct({position} AS p, {value} AS v))"
-    return f"array_sort({pairs} FILTER (WHERE {_where(value, condition)}))"
+def _sorted(
+    value: str,
+    position: str,
+    condition: str,
+    terms: Sequence[exp.Ordered] = (),
+    *,
+    with_nulls: bool = False,
+    compared: bool = False,
+) -> str:
+    """The values that are not NULL (or all), each with its position, in the order of the terms and of positions.
+
+    Rows are `compared` one by one where Spark has no order for their values.
+    """
+    keys = "".join(f"{spell(term.this)} AS o{number}, " for number, term in enumerate(terms))
+    pairs = f"collect_list(struct({keys}{position} AS p, {value} AS v))"
+    where = condition if with_nulls else f" FILTER (WHERE {_where(value, condition)})"
+    return f"array_sort({pairs}{where}{f', (l, r) -> {_comparison(terms)}' if terms or compared else ''})"
+
+
+def _is_orderable(kind: pa.DataType) -> bool:
+    """Whether Spark has an order for the values of a type: for all but maps, and what holds one."""
+    if pa.types.is_list(kind):
+        return _is_orderable(kind.value_type)
+    if pa.types.is_struct(kind):
+        return all(_is_orderable(field.type) for field in kind)
+    return not pa.types.is_map(kind) and not isinstance(kind, Variant)
+
+
+def _comparison(terms: Sequence[exp.Ordered]) -> str:
+    """How two rows `l` and `r` compare: by the terms, one after the other, then by their positions."""
+    parts = []
+    for number, term in enumerate(terms):
+        left, right = f"l.o{number}", f"r.o{number}"
+        first, last = ("1", "-1") if term.args.get("desc") else ("-1", "1")
+        null, known = ("-1", "1") if term.args.get("nulls_first") else ("1", "-1")
+        nulls = f"WHEN {left} IS NULL AND {right} IS NULL THEN 0 WHEN {left} IS NULL THEN {null}"
+        nulls += f" WHEN {right} IS NULL THEN {known}"
+        parts.append(f"CASE {nulls} WHEN {left} < {right} THEN {first} WHEN {left} > {right} THEN {last} ELSE 0 END")
+    decided = " ".join(f"WHEN {part} <> 0 THEN {part}" for part in parts)
+    return f"CASE {decided} WHEN l.p < r.p THEN -1 WHEN l.p > r.p THEN 1 ELSE 0 END"
+
+
+def _unordered(tree: exp.Expr, name: str) -> tuple[exp.Expr, list[exp.Ordered]]:
+    """A call without its ORDER BY or its WITHIN GROUP, and the terms of that; a mode and a percentile keep theirs."""
+    if isinstance(tree, exp.WithinGroup):
+        return (tree.this, list(tree.expression.expressions)) if name in _JOINED else (tree, [])
+    root = exp.Paren(this=tree.copy())
+    order = root.find(exp.Order)
+    if order is None:
+        return tree, []
+    order.replace(order.this)
+    return root.this, list(order.expressions)
 
 
 def _where(value: str, condition: str) -> str:

@@ -50,6 +50,7 @@ from headwater.engine.stamp import (
 )
 from headwater.engine.totals import groups_of, totals_of
 from headwater.engine.trace import behind, gathered
+from headwater.engine.union import united, united_groups
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
@@ -286,6 +287,8 @@ class Lowering:
     def _union(self, stage: Union) -> Rows:
         """The rows of all branches. An event is the same event only within a branch."""
         parts = [self.lower(branch) for branch in stage.branches]
+        if any(FINAL in part.frame.columns for part in parts):
+            return self._union_of_groups(stage, parts)
         unique = any(ID in part.frame.columns for part in parts)
         frames = []
         for number, (part, branch) in enumerate(zip(parts, stage.branches, strict=True)):
@@ -296,7 +299,19 @@ class Lowering:
             pairs = zip(_columns(branch), stage.columns, strict=True)
             frames.append(frame.select(*(column.alias(found.name) for column, found in pairs), *_carried(frame)))
         passed = tuple(name for part in parts for name in part.passed)
-        return Rows(_united(frames), passed, any(part.assigned for part in parts))
+        return Rows(united(frames), passed, any(part.assigned for part in parts))
+
+    def _union_of_groups(self, stage: Union, parts: list[Rows]) -> Rows:
+        """The rows of branches some of which keep state: those of the others are final at their own time."""
+        frames = []
+        for part, branch in zip(parts, stage.branches, strict=True):
+            frame = part.frame
+            if FINAL not in frame.columns:
+                frame = self._enter_by_time(part, branch).frame
+                frame = frame.select(*_columns(branch), POSITION, F.col(MARK).alias(FINAL), *behind(frame))
+            pairs = zip(_columns(branch), stage.columns, strict=True)
+            frames.append(frame.select(*(column.alias(found.name) for column, found in pairs), *_carried(frame)))
+        return Rows(united_groups(frames, KEEP))
 
     def _deduplicate(self, stage: Deduplicate) -> Rows:
         """One row per key. Rows that are the same event are taken once when they enter: nothing is left to do."""
@@ -392,7 +407,9 @@ class Lowering:
 
     def _entered(self, below: Stage) -> Rows:
         """The rows of a stage by their own time, or by that of the window or the group that they are in."""
-        rows = self.lower(below)
+        return self._enter_by_time(self.lower(below), below)
+
+    def _enter_by_time(self, rows: Rows, below: Stage) -> Rows:
         known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
         rows = rows if known else self._admit(rows, below, F.col(TIME))
         return self._enter(rows, below, F.col(known or TIME))
@@ -605,19 +622,6 @@ def _bounded(frame: DataFrame, below: Stage, span: Column) -> DataFrame:
     start, end = F.col(f"{_SPAN}.start"), F.col(f"{_SPAN}.end")
     bounds = zip((start, end, later(end, -_MILLISECOND)), _WINDOW_COLUMNS, strict=True)
     return frame.select(*kept, *(column.alias(name) for column, name in bounds), *carried, end.alias(END))
-
-
-def _united(frames: list[DataFrame]) -> DataFrame:
-    """One frame of all; what only some of them carry is filled in, or is of no use."""
-    several = any(LAST in frame.columns for frame in frames)
-    windowed = all(END in frame.columns for frame in frames)
-    whole: DataFrame | None = None
-    for frame in frames:
-        part = frame.withColumn(LAST, F.lit(True)) if several and LAST not in frame.columns else frame
-        part = part if windowed else part.drop(END)
-        whole = part if whole is None else whole.unionByName(part)
-    assert whole is not None
-    return whole
 
 
 def _position(frame: DataFrame) -> list[Column]:

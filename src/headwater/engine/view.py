@@ -6,7 +6,7 @@ arrival, which never goes back in a log: a row's stamp is its own arrival, and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Literal
@@ -20,6 +20,7 @@ from headwater.log import TopicLog
 from headwater.log.read import passed_at, watermark_at
 from headwater.model import Session, Window, schema_of
 from headwater.plan import PlannedView
+from headwater.plan.executable import times_of
 from headwater.plan.execution import settles
 from headwater.plan.stages import STATELESS, Aggregate, Apply, Assign, Join, Late, Over, Role, Stage
 from headwater.plan.state import reach
@@ -97,7 +98,7 @@ def _behind(stage: Stage) -> timedelta:
 
 
 def _stamp(planned: PlannedView) -> Literal["_watermark", "_arrived_at"]:
-    roles = {role for stage in planned.stages for role in _times(stage)}
+    roles = times_of(planned.stages)
     if Role.ARRIVAL_TIME not in roles:
         return "_watermark"
     if len(roles) > 1 or any(isinstance(stage, Join) for stage in planned.stages):
@@ -108,21 +109,6 @@ def _stamp(planned: PlannedView) -> Literal["_watermark", "_arrived_at"]:
             origin=planned.view.origin,
         )
     return "_arrived_at"
-
-
-def _times(stage: Stage) -> Iterator[Role]:
-    """The kinds of time that a stage cuts rows by; the bounds of windows go back to those of the windows."""
-    match stage:
-        case Assign():
-            names = [stage.time]
-        case Aggregate():
-            names = [name for key in stage.keys if key.expression.is_column for name in key.expression.reads]
-        case _:
-            return
-    for name in names:
-        field = stage.input.column(name)
-        if field is not None and field.role in (Role.EVENT_TIME, Role.ARRIVAL_TIME):
-            yield field.role
 
 
 @dataclass(frozen=True)

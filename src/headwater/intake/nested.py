@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,8 +19,27 @@ def assemble_struct(valid: pa.Array, children: Sequence[Converted], kind: pa.Dat
         if not field.nullable and child.values.null_count:
             bad = either(bad, child.values.is_null())
     bad = None if bad is None else only_where(pc.and_(bad, valid))
-    values = pa.StructArray.from_arrays([child.values for child in children], fields=list(kind), mask=pc.invert(valid))
+    parts = [_filled(field, child.values) for field, child in zip(kind, children, strict=True)]
+    values = pa.StructArray.from_arrays(parts, fields=list(kind), mask=pc.invert(valid))
     return _without_bad(values, bad, kind)
+
+
+def _filled(field: pa.Field, values: pa.Array) -> pa.Array:
+    """The values of a field; below a struct that is NULL there is one that nobody reads, and Parquet asks for it."""
+    if field.nullable or not values.null_count:
+        return values
+    return pc.if_else(values.is_null(), pa.scalar(_nothing(field.type), field.type), values)
+
+
+def _nothing(kind: pa.DataType) -> object:
+    """Some value of a type."""
+    if pa.types.is_struct(kind):
+        return {field.name: None if field.nullable else _nothing(field.type) for field in kind}
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        return []
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return "" if pa.types.is_string(kind) else b""
+    return False if pa.types.is_boolean(kind) else Decimal(0) if pa.types.is_decimal(kind) else 0
 
 
 def assemble_list(valid: pa.Array, lengths: pa.Array, items: Converted, kind: pa.DataType) -> Converted:
@@ -35,7 +55,8 @@ def assemble_list(valid: pa.Array, lengths: pa.Array, items: Converted, kind: pa
 def assemble_map(valid: pa.Array, lengths: pa.Array, keys: Converted, items: Converted, kind: pa.DataType) -> Converted:
     """A map from the flat keys and values of all maps and the size of each; a key can't be NULL or come twice."""
     offsets = _offsets(lengths)
-    bad = _parents(either(either(keys.bad, only_where(keys.values.is_null())), items.bad), offsets)
+    missing = only_where(items.values.is_null()) if not kind.item_field.nullable else None
+    bad = _parents(either(either(keys.bad, only_where(keys.values.is_null())), either(items.bad, missing)), offsets)
     bad = either(bad, _with_double_keys(keys.values, offsets))
     if bad is not None:
         kept = pc.invert(_children(bad, offsets))

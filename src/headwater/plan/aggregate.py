@@ -19,6 +19,7 @@ from headwater.plan.bind import Aliases, bind
 from headwater.plan.calls import call_of, is_aggregate, unwrapped
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
+from headwater.plan.form import check_form
 from headwater.plan.item import Item, unique_name
 from headwater.plan.positions import columns_of, move, place
 from headwater.plan.scope import Scope
@@ -68,6 +69,7 @@ class _Lifting:
             taken = {named.name for named in self.keys.values()} | {call.name for call in self.calls.values()}
             chosen = unique_name(name or name_of_call, taken)
             typed = expression(self.context, node, self.stage)
+            check_form(self.context, node, typed.type)
             self.calls[spelled] = Call(chosen, name_of_call, typed, stability)
         return self.calls[spelled]
 

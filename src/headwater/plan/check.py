@@ -27,6 +27,7 @@ from headwater.plan.clauses import judge_clauses
 from headwater.plan.context import Context, Relation
 from headwater.plan.data import fingerprint
 from headwater.plan.equal_times import judge_equal_times
+from headwater.plan.executable import judge_executable
 from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.identity import judge_identity
@@ -225,6 +226,16 @@ class _Check:
         planned = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen, self.project))
         self.planned[view.name] = planned
         judge_serving(context, planned, self.project.stores)
+        self._judge_executable(context, planned)
+
+    def _judge_executable(self, context: Context, planned: PlannedView) -> None:
+        """What is sound otherwise and can't be executed is a finding too."""
+        name = planned.view.name
+        refused = any(found.severity == "error" and found.fields.get("view") == name for found in self.findings)
+        if refused or not planned.view.materialized or not _is_sound(planned.root):
+            return
+        read_at = {table.name.lower(): context.origin(table) for table in self._references(planned.view)}
+        self.findings += judge_executable(planned, read_at)
 
     def _lower(self, context: Context) -> Relation:
         view = context.view

@@ -108,6 +108,8 @@ WORDLESS: Mapping[type[exp.Expr], frozenset[str]] = {
 _IGNORED: Mapping[type[exp.Expr], frozenset[str]] = {exp.Select: _parts("hint"), exp.CTE: _parts("materialized")}
 """What speaks of how a query runs, and not of its rows: the author is told that nobody listens."""
 
+WRITTEN_BACK = (exp.Condition, exp.JSONPath, exp.JSONPathPart)
+"""Calls, operators and paths: they are written back as they are, and the typer knows them, or says that it doesn't."""
 _CLAUSES = (exp.Order, exp.Limit, exp.Fetch, exp.Offset, exp.HavingMax, exp.Where, exp.Hint)
 _IN_CALLS = (exp.Order,)
 """Of the clauses those that mean something among the arguments of an aggregate, which says so itself."""
@@ -116,8 +118,9 @@ _NAMES = {
     "by_name": "BY NAME", "catalog": "a catalog", "cluster": "CLUSTER BY", "connect": "CONNECT BY", "cross_apply":
     "APPLY", "db": "the name of a database", "distribute": "DISTRIBUTE BY", "for_": "FOR", "into": "INTO", "joins":
     "a join in parentheses", "kind": "AS STRUCT", "limit_options": "a share of rows, or WITH TIES", "locks": "a lock",
-    "match_condition": "MATCH_CONDITION", "ordinality": "WITH ORDINALITY", "partition": "PARTITION", "rename":
-    "RENAME", "replace": "REPLACE", "sample": "a sample", "sort": "SORT BY", "with_fill": "WITH FILL",
+    "match_condition": "MATCH_CONDITION", "nullable": "NOT NULL", "ordinality": "WITH ORDINALITY", "partition":
+    "PARTITION", "rename": "RENAME", "replace": "REPLACE", "sample": "a sample", "sort": "SORT BY",
+    "with_fill": "WITH FILL",
 }  # fmt: skip
 _HINTS = {
     "db": "Write the name alone: a project's streams, tables and views are in no database.",
@@ -130,6 +133,7 @@ _HINTS = {
     "sort": "Leave it out: the rows of a view have no order. Order when you query it.",
     "ordinality": "Write LATERAL VIEW POSEXPLODE(…) t AS position, element.",
     "match_condition": "Join with the table FOR SYSTEM_TIME AS OF the row's time, or with a bound in time in ON.",
+    "nullable": "Leave NOT NULL out of the type: Spark's CAST says nothing of it.",
     "totals": "Write GROUP BY ROLLUP (…).",
     "direction": "Write ORDER BY … LIMIT and a number.",
     "limit_options": "Write LIMIT and a number of rows.",
@@ -160,14 +164,14 @@ def unused(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
     """The parts of nodes that the planner doesn't look at; all parts of a node that it doesn't know."""
     for node in tree.walk():
         understood = UNDERSTOOD.get(type(node))
-        if understood is None and isinstance(node, exp.Condition):
-            continue  # calls and operators: the typer knows them, or says that it doesn't
+        if understood is None and isinstance(node, WRITTEN_BACK):
+            continue
         known = (understood or frozenset()) | WORDLESS.get(type(node), frozenset())
-        yield from ((node, part) for part, value in node.args.items() if _is_set(value) and part not in known)
+        yield from ((node, part) for part, value in node.args.items() if _is_set(part, value) and part not in known)
 
 
-def _is_set(value: object) -> bool:
-    return value is not None and value is not False and value != []
+def _is_set(part: str, value: object) -> bool:
+    return value is False if part == "nullable" else value is not None and value is not False and value != []
 
 
 def _misplaced(tree: exp.Expr) -> Iterator[exp.Expr]:

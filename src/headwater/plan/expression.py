@@ -163,13 +163,15 @@ def stability_of(node: exp.Expr, stage: Stage) -> tuple[Stability, str | None]:
     return call.info.explain_stability(kinds, call.distinct)
 
 
-def generated_types(node: exp.Expr, stage: Stage) -> list[pa.DataType]:
-    """The types of the columns that a generator gives."""
+def generated_columns(node: exp.Expr, stage: Stage) -> tuple[list[str], list[pa.DataType]]:
+    """The columns that a generator gives: the names that Spark has for them, and their types."""
     copy = exp.Paren(this=node.copy()).this
     typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
     kind = typer.type(copy)
     found = next(iter(typer.generated.values()), None)
-    return [to_arrow(part) for part in found.parts] if found is not None else [to_arrow(kind)]
+    if found is None:
+        return ["col"], [to_arrow(kind)]
+    return list(found.labels), [to_arrow(part) for part in found.parts]
 
 
 def ancestors_of(expression: Expression, stage: Stage) -> frozenset[Ancestor]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
@@ -17,16 +18,39 @@ from headwater.errors import QueryRefused
 from headwater.plan.context import Context
 from headwater.plan.own_function import called_name
 from headwater.plan.positions import columns_of, move, place
+from headwater.plan.typing.spelling import OPERAND, read
 
 
 def inline_functions(context: Context, node: exp.Expr, within: tuple[str, ...] = ()) -> exp.Expr:
     """The expression with every call of a declared function replaced; `within` are the functions around it."""
     root = exp.Paren(this=node)
-    for call in list(root.find_all(exp.Anonymous)):
-        function = context.functions.get(call.name.lower())
-        if function is not None and call.find_ancestor(exp.Query) is None:
-            call.replace(_expanded(context, call, function, within))
+    for call in list(root.find_all(exp.Func)) if context.functions else ():
+        named = _as_written(context, call)
+        if named is not None and call.find_ancestor(exp.Query) is None:
+            call.replace(_expanded(context, named, context.functions[named.name.lower()], within))
     return cast(exp.Expr, root.this)
+
+
+def _as_written(context: Context, call: exp.Func) -> exp.Anonymous | None:
+    """A call of a declared function as the name and the arguments that stand there; None if it is another's.
+
+    sqlglot has nodes of its own for many functions that Spark hasn't, and a project may have one of that name.
+    """
+    if isinstance(call, exp.Anonymous):
+        return call if call.name.lower() in context.functions else None
+    names = {name.lower() for name in type(call).sql_names()} if isinstance(call, exp.Func) else set()
+    reading = read(call, sql.Headwater) if names & set(context.functions) else None
+    if reading is None or not isinstance(reading.tree, exp.Anonymous):
+        return None
+    if reading.tree.name.lower() not in context.functions:
+        return None
+    arguments = [
+        reading.operands[int(part.name.removeprefix(OPERAND))] if part.name.startswith(OPERAND) else part
+        for part in reading.tree.expressions
+    ]
+    written = exp.Anonymous(this=reading.tree.name, expressions=[argument.copy() for argument in arguments])
+    place(written, call)
+    return written
 
 
 def _expanded(context: Context, call: exp.Anonymous, function: model.Function, within: tuple[str, ...]) -> exp.Expr:
@@ -48,7 +72,7 @@ def _expanded(context: Context, call: exp.Anonymous, function: model.Function, w
         return move(exp.Null(), call)
     arguments = {
         parameter.name.lower(): exp.Cast(
-            this=inline_functions(context, argument.copy(), within), to=sql.sqlglot_type(parameter.type)
+            this=inline_functions(context, argument.copy(), within), to=_target(parameter.type)
         )
         for parameter, argument in zip(function.parameters, call.expressions, strict=True)
     }
@@ -57,7 +81,15 @@ def _expanded(context: Context, call: exp.Anonymous, function: model.Function, w
     else:
         body = inline_functions(context, move(sql.parse_expression(function.body), call), (*within, name))
         value = exp.Paren(this=_substituted(body, arguments))
-    return place(exp.Cast(this=value, to=sql.sqlglot_type(function.returns)), call)
+    return place(exp.Cast(this=value, to=_target(function.returns)), call)
+
+
+def _target(kind: pa.DataType) -> exp.DataType:
+    """The type that a value is cast to: of elements, Spark's CAST can't say that they are NOT NULL."""
+    found = sql.sqlglot_type(kind)
+    for part in found.find_all(exp.DataType):
+        part.set("nullable", None)
+    return found
 
 
 def _substituted(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -26,6 +26,7 @@ from headwater.plan.positions import columns_of
 from headwater.plan.scope import Scope
 from headwater.plan.source import refuse_no_watermark
 from headwater.plan.stages import (
+    STATELESS,
     AsOf,
     Assign,
     Expression,
@@ -226,7 +227,17 @@ def _limits(
     bound = found[0].bound if found else None
     if bound is None and not unmarked:
         _refuse_unbounded(context, left, right, found, at)
+    if bound is not None and any(_is_in_windows(side.stage) for side in (left, right)):
+        hint = "Join on window_start and window_end of the same window, or join the streams before their windows."
+        what = "joins rows in windows within a bound in time, which has no executor in this version"
+        context.refuse(NotSupportedYet, what, at, hint=hint)
     return bound, None
+
+
+def _is_in_windows(stage: Stage) -> bool:
+    """Whether rows are in windows, each maybe in several, and not grouped by them yet."""
+    stages = list(stage.walk())
+    return all(isinstance(found, STATELESS) for found in stages) and any(isinstance(found, Assign) for found in stages)
 
 
 def _scans(stage: Stage) -> list[Scan]:

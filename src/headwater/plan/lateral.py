@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headwater.errors import NotSupportedYet, QueryRefused, UnnamedColumn
@@ -37,7 +38,7 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
     item = node.this
     _check_join(context, node)
     if isinstance(item, exp.Unnest):
-        item = exp.Lateral(this=exp.Explode(this=item.expressions[0]), alias=item.args.get("alias"))
+        item = exp.Lateral(this=_rows_of(context, item.expressions[0], scope), alias=item.args.get("alias"))
         if node.this.args.get("offset") or len(node.this.expressions) != 1:
             hint = "Write LATERAL VIEW POSEXPLODE(…) t AS position, element."
             context.refuse(NotSupportedYet, "uses UNNEST with more than one array", node, hint=hint)
@@ -55,6 +56,15 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
     named = [_named(context, found) for found in select.expressions]
     items = [found for found in named if found is not None]
     return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
+
+
+def _rows_of(context: Context, array: exp.Expr, scope: Scope) -> exp.Expr:
+    """What gives the rows of an UNNEST: the elements of an array, or the fields of each if they are rows themselves."""
+    quiet = replace(context, findings=[])
+    kind = expression(quiet, bind(quiet, array, scope), scope.stage).type
+    if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        return exp.Inline(this=array)
+    return exp.Explode(this=array)
 
 
 def _check_join(context: Context, node: exp.Join) -> None:

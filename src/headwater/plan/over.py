@@ -19,6 +19,7 @@ from headwater.errors import OrderDependent, Origin, QueryRefused, TypeMismatch
 from headwater.plan.calls import Call, call_of
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
+from headwater.plan.form import check_form
 from headwater.plan.functions import Kind, Stability
 from headwater.plan.item import Item, unique_name
 from headwater.plan.stability import check_stability
@@ -104,10 +105,12 @@ class _Lifting:
             self._check_order(window, function)
             self._check_frame(window, function)
             taken = {field.name for field in self.below.columns} | {call.name for call in self.calls.values()}
+            typed = expression(self.context, window, self.below)
+            check_form(self.context, window.this, typed.type, window)
             self.calls[spelled] = OverCall(
                 unique_name(name or function, taken),
                 function,
-                expression(self.context, window, self.below),
+                typed,
                 tuple(expression(self.context, node, self.below) for node in window.args.get("partition_by") or ()),
                 ordering(self.context, window.args.get("order"), self.below),
                 None if function in _FRAMELESS else _frame(window),

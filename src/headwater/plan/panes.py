@@ -74,7 +74,7 @@ class Panes(Assign):
 def merge_of(call: Call) -> Merge | None:
     """How the values of a call over panes are merged; None if they can't be, to the same value."""
     merge = _MERGE_OF.get(call.function.lower())
-    if merge is None or sql.parse_expression(call.expression.sql).find(exp.Distinct):
+    if merge is None or sql.parse_expression(call.expression.sql).find(exp.Distinct, exp.Order):
         return None
     kind = call.expression.type
     if merge is Merge.AVERAGE and not pa.types.is_float64(kind):

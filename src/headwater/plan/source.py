@@ -14,12 +14,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NoWatermark, QueryRefused, UnknownName, WindowRefused
+from headwater.errors import NotSupportedYet, NoWatermark, QueryRefused, UnknownName, WindowRefused
 from headwater.plan.bind import bind, refuse_varying
 from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
-from headwater.plan.calls import is_generator
+from headwater.plan.calls import call_of, is_generator
 from headwater.plan.context import Context, Relation
-from headwater.plan.expression import ancestors_of, expression, generated_types
+from headwater.plan.expression import ancestors_of, expression, generated_columns
 from headwater.plan.functions import hint_for
 from headwater.plan.item import Item, unique_name
 from headwater.plan.panes import MOST_WINDOWS, is_overlapping, windows_per_row
@@ -296,8 +296,8 @@ def expand_stage(
 ) -> Expand:
     """The stage with the columns that a bound generator gives for each row, under these names or Spark's own."""
     typed = expression(context, generator, below)
-    types = generated_types(generator, below)
-    names = names or ([f"col{place}" for place in range(len(types))] if len(types) > 1 else ["col"])
+    labels, types = generated_columns(generator, below)
+    names = names or labels
     if len(names) != len(types):
         detail = f"It gives {len(types)}, and {len(names)} are named."
         others = ", ".join(["position", *names][: len(types)])
@@ -305,6 +305,26 @@ def expand_stage(
         what = "names another number of columns than a generator gives"
         context.refuse(QueryRefused, what, generator, detail=detail, hint=hint)
         types = [*types, *[pa.null()] * len(names)][: len(names)]
+    _check_identity(context, generator, below)
     ancestors = ancestors_of(typed, below)
     fields = tuple(Field(name, kind, True, ancestors) for name, kind in zip(names, types, strict=True))
     return Expand((*below.columns, *fields), below, typed, tuple(names), outer, origin=context.origin(at or generator))
+
+
+_WITH_PLACES = {"explode", "posexplode", "inline", "json_tuple"}
+"""Generators whose elements have places, or that give one row; each element of an event is an event of its own."""
+
+
+def _check_identity(context: Context, generator: exp.Expr, below: Stage) -> None:
+    """Each element of an event that comes once is told apart by its place."""
+    call = call_of(generator)
+    name = call.info.name.removesuffix("_outer") if call is not None else ""
+    scans = (stage for stage in below.walk() if isinstance(stage, Scan) and stage.unique)
+    scan = next(scans, None)
+    if scan is not None and call is not None and name not in _WITH_PLACES:
+        context.refuse(
+            NotSupportedYet,
+            f'makes rows with "{name}" of stream "{scan.relation}", whose events come once',
+            generator,
+            hint="Write EXPLODE, POSEXPLODE or INLINE: an element is told apart by its place.",
+        )

@@ -43,7 +43,7 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
     parts = [
         _shaped(part, _places(branch.stage, chosen), fields, None if isinstance(query, exp.Union) else number)
         for number, (branch, chosen) in enumerate(zip(branches, places, strict=True), start=1)
-        for part in _parts(branch.stage)
+        for part in _parts(branch.stage, distinct=isinstance(query, exp.Union) and distinct)
     ]
     origin = context.origin(query)
     if not isinstance(query, exp.Union):
@@ -143,8 +143,10 @@ def _column(field: Field) -> Expression:
     return Expression(spell_name(field.name), field.type, field.nullable, (field.name,))
 
 
-def _parts(branch: Stage) -> tuple[Stage, ...]:
-    """A UNION ALL of a UNION ALL is one union."""
+def _parts(branch: Stage, distinct: bool) -> tuple[Stage, ...]:
+    """A UNION ALL of a UNION ALL is one union, and so is a UNION of anything whose rows are distinct already."""
+    if distinct and isinstance(branch, Deduplicate) and not branch.order and len(branch.keys) == len(branch.columns):
+        return _parts(branch.input, distinct)
     return branch.branches if isinstance(branch, Union) else (branch,)
 
 

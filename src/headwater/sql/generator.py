@@ -65,6 +65,10 @@ class HeadwaterGenerator(SparkGenerator):
             return f"TIME {self.sql(literal)}"
         return super().cast_sql(expression, safe_prefix)
 
+    def datatype_sql(self, expression: exp.DataType) -> str:
+        spelled = super().datatype_sql(expression)
+        return f"{spelled} NOT NULL" if expression.args.get("nullable") is False else spelled
+
     def version_sql(self, expression: exp.Version) -> str:
         return f"FOR SYSTEM_TIME AS OF {self.sql(expression, 'expression')}"
 

@@ -37,7 +37,16 @@ class LocatedParser(SparkParser):
         name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
-        name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("ANY", "CASE")
+        "ANY": lambda self: self._parse_any(),
+        "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
+    }
+
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr] | None]] = {
+        **SparkParser.COLUMN_OPERATORS,
+        **{
+            token: lambda self, this, _path: self._refuse_json(this)
+            for token in (TokenType.ARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW, TokenType.PLACEHOLDER)
+        },
     }
 
     # Refusing
@@ -149,6 +158,18 @@ class LocatedParser(SparkParser):
             self.refuse(token, "Spark SQL has no FORMAT in a CAST", hint=hint)
         return cast
 
+    def _parse_any(self) -> exp.Expr | None:
+        """`x LIKE ANY (…)` compares with many; any other ANY(…) is the aggregate."""
+        before = self._tokens[self._index - 2] if self._index > 1 else None
+        compares = before is not None and before.token_type in (TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE)
+        if compares or not self._match(TokenType.L_PAREN, advance=False):
+            return self.expression(exp.Any(this=self._parse_bitwise()))
+        return self.expression(exp.Anonymous(this="ANY", expressions=self._parse_wrapped_csv(self._parse_lambda)))
+
+    def _refuse_json(self, this: exp.Expr) -> NoReturn:
+        hint = "Write js ->> '$.a.b' or get_json_object(js, '$.a.b') for the text of a value."
+        self.refuse(this, "an operator on JSON has no meaning in Spark SQL, which has no type for JSON", hint=hint)
+
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:
         if self._match(TokenType.L_PAREN, advance=False):
             return super()._parse_value(values)
@@ -167,7 +188,11 @@ class LocatedParser(SparkParser):
     ) -> exp.Expr | None:
         if not check_func:
             self._read_flink_type(self._index)
-        return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        is_element = bool(self._prev) and self._prev.token_type in (TokenType.LT, TokenType.COMMA)
+        kind = super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        if is_element and isinstance(kind, exp.DataType) and self._match_pair(TokenType.NOT, TokenType.NULL):
+            kind.set("nullable", False)
+        return kind
 
     def _parse_struct_types(self, type_required: bool = False) -> exp.Expr | None:
         self._read_flink_type(self._index + (2 if self._next.token_type == TokenType.COLON else 1))

@@ -59,9 +59,9 @@ def arrow_type(kind: exp.DataType) -> pa.DataType:
     if kind.this == exp.DType.DECIMAL:
         return _decimal_type(kind)
     if kind.this in (exp.DType.ARRAY, exp.DType.LIST) and len(kind.expressions) == 1:
-        return pa.list_(arrow_type(kind.expressions[0]))
+        return pa.list_(_element("item", kind.expressions[0]))
     if kind.this == exp.DType.MAP and len(kind.expressions) == 2:
-        return _map_type(*map(arrow_type, kind.expressions))
+        return _map_type(arrow_type(kind.expressions[0]), _element("value", kind.expressions[1]))
     if kind.this == exp.DType.STRUCT:
         return pa.struct([_field(part) for part in kind.expressions])
     try:
@@ -94,7 +94,15 @@ def _decimal_type(kind: exp.DataType) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
-def _map_type(key: pa.DataType, value: pa.DataType) -> pa.DataType:
+def _element(name: str, part: exp.DataType) -> pa.Field:
+    """What an ARRAY or a MAP is of: `T`, or `T NOT NULL`."""
+    kind, required = arrow_type(part), part.args.get("nullable") is False
+    if required and pa.types.is_null(kind):
+        raise UnknownType("what an ARRAY or a MAP is of is VOID and NOT NULL", detail="Nothing can be written to it.")
+    return pa.field(name, kind, nullable=not required)
+
+
+def _map_type(key: pa.DataType, value: pa.Field) -> pa.DataType:
     if pa.types.is_null(key):
         raise UnknownType("the key of a MAP is VOID", detail="A key is never NULL.")
     return pa.map_(key, value)
@@ -119,9 +127,9 @@ def sqlglot_type(kind: pa.DataType) -> exp.DataType:
         span = exp.IntervalSpan(this=exp.var("DAY"), expression=exp.var("SECOND"))
         return exp.DataType(this=exp.Interval(unit=span))
     if pa.types.is_map(kind):
-        return _nested(exp.DType.MAP, [sqlglot_type(kind.key_type), sqlglot_type(kind.item_type)])
+        return _nested(exp.DType.MAP, [sqlglot_type(kind.key_type), _of(kind.item_field)])
     if pa.types.is_list(kind):
-        return _nested(exp.DType.ARRAY, [sqlglot_type(kind.value_type)])
+        return _nested(exp.DType.ARRAY, [_of(kind.value_field)])
     if pa.types.is_struct(kind):
         return _nested(exp.DType.STRUCT, [_column_def(field) for field in kind])
     if kind not in _SQLGLOT:
@@ -131,6 +139,13 @@ def sqlglot_type(kind: pa.DataType) -> exp.DataType:
 
 def _nested(kind: exp.DType, parts: list[exp.Expr]) -> exp.DataType:
     return exp.DataType(this=kind, expressions=parts, nested=True)
+
+
+def _of(field: pa.Field) -> exp.DataType:
+    kind = sqlglot_type(field.type)
+    if not field.nullable:
+        kind.set("nullable", False)
+    return kind
 
 
 def _column_def(field: pa.Field) -> exp.ColumnDef:

@@ -10,6 +10,8 @@ from sqlglot import exp
 from headwater.plan.spark_type import UNKNOWN, SparkType
 from headwater.plan.typing.arithmetic import Operand
 
+_WITH_INDEX = ("transform", "filter")
+"""Functions that give their lambda the place of an element too, if it asks for it."""
 LambdaTyper = Callable[[exp.Expr, Sequence[SparkType]], SparkType]
 """Types the body of a lambda, given the types of its parameters."""
 
@@ -64,7 +66,15 @@ class Call:
 
     def body(self, position: int, *parameters: SparkType) -> SparkType:
         """The type of a lambda's body for parameters of these types."""
-        return self.type_lambda(self.arguments[position], parameters) if position < len(self.arguments) else UNKNOWN
+        if position >= len(self.arguments):
+            return UNKNOWN
+        node, most = self.arguments[position], len(parameters)
+        if isinstance(node, exp.Lambda):
+            least = 1 if self.name in _WITH_INDEX else most
+            if not least <= len(node.expressions) <= most:
+                wanted = str(most) if least == most else f"{least} or {most}"
+                raise Refused(f"Its function has {len(node.expressions)} parameters, and is given {wanted}.")
+        return self.type_lambda(node, parameters)
 
 
 def whole_number(node: exp.Expr) -> int | None:
