@@ -6,6 +6,7 @@
 # make chaos     processes killed, histories mistreated, bytes mutated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES,
 #                CHAOS_DAMAGES, CHAOS_SEED, FUZZ_SECONDS, FUZZ_SEED
 # make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
+# make random    2,000 random queries against DuckDB; RANDOM_QUERIES, RANDOM_SEED
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down, with the hashes of their files
 # make bom       a bill of materials (CycloneDX) of what is installed: dist/bom.json
@@ -13,7 +14,7 @@
 
 .DEFAULT_GOAL := setup
 .NOTPARALLEL:
-.PHONY: setup demo test lint format servers flows chaos bench lock bom clean
+.PHONY: setup demo test lint format servers flows chaos random bench lock bom clean
 
 VENV := .venv
 READY := $(VENV)/ready
@@ -70,6 +71,10 @@ chaos: setup
 	$(call say,chaos: pytest)
 	@HYPOTHESIS_PROFILE=chaos CHAOS_WRITES=$${CHAOS_WRITES:-10000} CHAOS_KILLS=$${CHAOS_KILLS:-25} CHAOS_ZOMBIES=$${CHAOS_ZOMBIES:-50} CHAOS_DAMAGES=$${CHAOS_DAMAGES:-500} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
 		tests/engine/test_random_logs.py tests/store/test_processes.py tests/fuzz $(ARGS)
+
+random: setup
+	$(call say,random: pytest)
+	@RANDOM_QUERIES=$${RANDOM_QUERIES:-2000} $(VENV)/bin/pytest -s --timeout=0 tests/engine/test_random_queries.py $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

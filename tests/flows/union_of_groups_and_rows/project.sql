@@ -13,4 +13,4 @@ CREATE MATERIALIZED VIEW both AS
 SELECT shop AS name, window_end AS at, count(*) AS n
 FROM TUMBLE(TABLE sales, DESCRIPTOR(made_at), INTERVAL '10' SECOND) GROUP BY shop, window_end
 UNION ALL
-SELECT id, made_at, 1 FROM web WHERE shop = 'a';
+SELECT id, made_at, 1 AS n FROM web WHERE shop = 'a';
