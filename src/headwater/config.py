@@ -70,6 +70,9 @@ class ServeSettings(_Section):
     tls_cert: str | None = Field(default=None, description="A file with the certificate (chain) to serve with TLS.")
     tls_key: str | None = Field(default=None, description="A file with the certificate's key.")
     tls_key_password: str | None = Field(default=None, description="What the key is encrypted with, if it is.")
+    behind_proxy: bool = Field(
+        default=False, description="Whether a proxy in front ends TLS; else none may be left out off loopback."
+    )
     requests_per_second: float | None = Field(
         default=None, ge=0, description="How often a client may ask; 0 for no limit."
     )

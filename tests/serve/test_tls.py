@@ -14,12 +14,15 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from typer.testing import CliRunner
 from websockets.sync.client import connect
 
 import headwater as hw
+from headwater.cli import app
 from headwater.config import ServeSettings, load_settings
 from headwater.errors import SettingsRefused
 from headwater.serve import open_server
+from headwater.serve.tls import refuse_in_the_clear
 from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
@@ -120,3 +123,15 @@ def test_the_password_of_a_key_comes_from_the_environment(tmp_path: Path) -> Non
     (tmp_path / "headwater.toml").write_text('name = "bank"\n[serve]\ntls_key_password = "spelled out"\n')
     with pytest.raises(SettingsRefused, match="holds a secret"):
         load_settings(tmp_path)
+
+
+def test_others_are_not_served_without_tls_unless_a_proxy_ends_it(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = bank.project.folder
+    refused = CliRunner().invoke(app, ["run", "--host", "0.0.0.0", "--port", "0", "--project", str(folder)])
+    assert refused.exit_code != 0
+    assert "--behind-proxy" in refused.output
+    for settings in (ServeSettings(), ServeSettings(host="0.0.0.0", behind_proxy=True)):
+        refuse_in_the_clear(settings)
+    monkeypatch.setattr("headwater.serve.status.LEAST_FREE", 2**62)
+    full = bank.client.get("/readyz")
+    assert (full.status_code, full.json()["reason"]) == (503, "disk-full")

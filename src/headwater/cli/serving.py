@@ -44,6 +44,9 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="A certificate: serve with TLS. Its key is --tls-key.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's key.")] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy in front ends TLS: serve others without it.")
+    ] = False,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for views that another run works on, or stop them.")
@@ -55,13 +58,16 @@ def run(
     narrator = Narrator(as_records=json_)
     with hw.open(project) as opened, ended_by_signals() as stop:
         files = {name: path and str(path.absolute()) for name, path in (("tls_cert", tls_cert), ("tls_key", tls_key))}
-        wanted = {"host": host, "port": port, **files}
+        wanted = {"host": host, "port": port, "behind_proxy": behind_proxy or None, **files}
         settings = opened.settings.serve.model_copy(update={k: v for k, v in wanted.items() if v is not None})
         opened.plan()
+        if serve:
+            require_extra()
+            from headwater.serve.tls import refuse_in_the_clear
+
+            refuse_in_the_clear(settings)
         with open_server(opened, settings) if serve else nullcontext() as server:
             narrator.tell("project starts", project=opened.name, url=server.url if server else None)
-            if server and server.is_in_the_clear:
-                narrator.tell("tokens are sent in the clear: see --tls-cert", "warning", url=server.url)
             opened.run(
                 *(views or ()),
                 progress=narrator.progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 from fastapi import APIRouter, Depends, Response
@@ -15,6 +16,9 @@ from headwater.serve.encode import answer
 from headwater.serve.metrics import Metrics
 from headwater.serve.role import Access
 from headwater.serve.service import Service
+
+LEAST_FREE = 64 * 1024 * 1024
+"""So many bytes have to be free on the disk for the project to be ready."""
 
 
 def routes(service: Service) -> APIRouter:
@@ -58,6 +62,8 @@ def routes(service: Service) -> APIRouter:
 
         A view that is paused is as its operator wants it.
         """
+        if _is_full(service.project):
+            return answer({"ready": False, "reason": "disk-full"}, 503)
         try:
             views = service.project.status().views
         except HeadwaterError as error:
@@ -68,6 +74,13 @@ def routes(service: Service) -> APIRouter:
         return answer({"ready": is_ready, "stopped": stopped, "empty": empty}, 200 if is_ready else 503)
 
     return router
+
+
+def _is_full(project: Project) -> bool:
+    """Whether the disk with the project's folder, or with a log beside it, has no room for what comes."""
+    data = project.settings.data
+    folders = [project.folder] if "://" in data else [project.folder, project.folder / data]
+    return any(shutil.disk_usage(folder).free < LEAST_FREE for folder in folders if folder.exists())
 
 
 def lineage_of(project: Project) -> dict[str, Any]:

@@ -8,6 +8,18 @@ from typing import Any
 
 from headwater.config import ServeSettings
 from headwater.errors import SettingsRefused
+from headwater.serve.guard import LOOPBACK
+
+
+def refuse_in_the_clear(settings: ServeSettings) -> None:
+    """Refuse to serve others without TLS, unless a proxy is said to end it: tokens could be read on the way."""
+    if settings.host in LOOPBACK or settings.tls_cert is not None or settings.behind_proxy:
+        return
+    raise SettingsRefused(
+        f"the project can't be served on {settings.host} without TLS",
+        detail="Whoever is on the way could read tokens and rows. Nothing was started.",
+        hint="Give a certificate (--tls-cert FILE --tls-key FILE), or say --behind-proxy if a proxy in front ends TLS.",
+    )
 
 
 def certificate(folder: Path, settings: ServeSettings) -> dict[str, Any]:
