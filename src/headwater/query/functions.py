@@ -188,12 +188,7 @@ def _pad(function: str) -> Function:
 
 def _replace(call: Arguments) -> str:
     by = call.text(2, STRING) if len(call.kinds) > 2 else "''"
-    text, part = call.text(0, STRING), call.text(1, STRING)
-    # a text can't become longer than if every letter of it were replaced
-    longest = f"strlen({text}) * greatest(strlen({by}), 1) > 67108864"
-    return (
-        f"CASE WHEN {longest} THEN hw_refuse('a text that is too long') ELSE hw_text(replace({text}, {part}, {by})) END"
-    )
+    return f"hw_replace({call.text(0, STRING)}, {call.text(1, STRING)}, {by})"
 
 
 def _locate(call: Arguments) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 LONGEST_TEXT = 262_144
-"""How long a text may become that a query makes: DuckDB doesn't count texts as memory while it makes them."""
+"""How long a text may become that a query makes: DuckDB doesn't count texts as memory while it makes them.
+
+What would make a longer one is refused by the argument of the function: DuckDB computes constants before it looks
+whether they are wanted.
+"""
 _SIMPLE_UPPER = "".join(
     chr(code) for code in range(128, 0x11000) if not 0xD800 <= code < 0xE000 and len(chr(code).upper()) > 1
 )
@@ -35,10 +39,14 @@ CREATE MACRO hw_float_text(x) AS CASE
   ELSE hw_refuse('a number below 0.001 or from 10,000,000 on that is no DECIMAL has no text in a query') END;
 CREATE MACRO hw_text(x) AS
   CASE WHEN strlen(x) > {LONGEST_TEXT} THEN hw_refuse('a text of more than {LONGEST_TEXT:,} bytes') ELSE x END;
-CREATE MACRO hw_repeat(x, n) AS CASE
-  WHEN n <= 0 THEN CASE WHEN x IS NULL THEN NULL ELSE '' END
-  WHEN strlen(x) * CAST(n AS BIGINT) > {LONGEST_TEXT} THEN hw_refuse('a text of more than {LONGEST_TEXT:,} bytes')
-  ELSE repeat(x, n) END;
+CREATE MACRO hw_repeat(x, n) AS repeat(x, CASE
+  WHEN n <= 0 THEN 0
+  WHEN strlen(x) * CAST(n AS BIGINT) > {LONGEST_TEXT}
+  THEN CAST(hw_refuse('a text of more than {LONGEST_TEXT:,} bytes') AS INTEGER)
+  ELSE n END);
+CREATE MACRO hw_replace(x, part, other) AS hw_text(replace(
+  CASE WHEN strlen(x) * greatest(strlen(other), 1) > {2**26} THEN hw_refuse('a text that is too long') ELSE x END,
+  part, other));
 CREATE MACRO hw_upper(x) AS
   CASE WHEN regexp_matches(x, '[{_SIMPLE_UPPER}]')
   THEN hw_refuse('a letter that has no capital of one letter: ' || x) ELSE upper(x) END;

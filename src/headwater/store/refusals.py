@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from datetime import timedelta
 
 from headwater.errors import (
     ArgumentRefused,
@@ -148,6 +149,16 @@ def no_longer_kept(view: str, since: int, trimmed: int) -> PositionRefused:
         hint="Read the whole view and go on from its position.",
         view=view,
         batch=since,
+    )
+
+
+def too_long(longest: timedelta, sql: str = "") -> StatementRefused:
+    """A query that took longer than it may."""
+    return StatementRefused(
+        "the query can't be answered",
+        detail=f"It took longer than {longest.total_seconds():g} s.",
+        hint="Ask for less: by key, by a span of time, for fewer rows.",
+        sql=sql,
     )
 
 

@@ -112,6 +112,17 @@ def test_an_empty_answer_has_its_columns(store: SqliteStore) -> None:
     assert found == RATIOS.schema.empty_table()
 
 
+def test_an_answer_has_no_values_and_not_as_many_bytes_as_would_fill_the_memory(store: SqliteStore) -> None:
+    keep(store, "0.5", "0.25")
+    many = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT zeroblob(1000000) FROM n"
+    )
+    for sql in ("SELECT zeroblob(1000000000) AS x", "SELECT instr(zeroblob(50000000), x'01')", many):
+        with pytest.raises(StatementRefused):
+            store.query(sql)
+    assert store.query("SELECT length(zeroblob(1000)) AS n").to_pylist() == [{"n": 1000}]
+
+
 def test_a_statement_that_never_ends_is_ended(store: SqliteStore) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     keep(store, "0.5")

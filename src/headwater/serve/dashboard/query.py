@@ -14,7 +14,8 @@ from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.completion import offer_names
 from headwater.serve.dashboard.frame import chart, draw, is_number, page, panel, shown, table
 from headwater.serve.dashboard.visit import Visit
-from headwater.serve.query import Question, asked
+from headwater.serve.query import Question, asked, check
+from headwater.sql import spell_name
 
 DRAWN = 500
 
@@ -23,11 +24,10 @@ def query_page(visit: Visit) -> None:
     """Build the page."""
     service = visit.service
     kept = [planned for planned in service.project.plan().views.values() if planned.view.materialized]
-    stores = sorted({store for planned in kept for store in planned.view.stores or ("main",)}) or ["main"]
     with page(visit, "query", "/dashboard/query"):
         with ui.grid(columns="minmax(0, 1fr) 260px").classes("w-full gap-3"):
             with ui.column().classes("gap-2 w-full"):
-                first = f"SELECT *\nFROM {kept[0].name}\nLIMIT 20" if kept else "SELECT 1"
+                first = f"SELECT *\nFROM {spell_name(kept[0].name)}\nLIMIT 20" if kept else "SELECT 1"
                 text = ui.codemirror(first, language="SQL", theme="basicLight").classes("w-full").style("height: 150px")
                 text.mark("sql")
                 with ui.row().classes("gap-3 items-center"):
@@ -36,8 +36,6 @@ def query_page(visit: Visit) -> None:
                         .props("unelevated dense no-caps padding='2px 14px'")
                         .mark("run")
                     )
-                    store = ui.select(stores, value="main" if "main" in stores else stores[0]).props("dense borderless")
-                    store.set_visibility(len(stores) > 1)
                     ui.label("Ctrl-Enter runs it; Ctrl-Space completes a name").classes("dim small")
                     told = ui.label().classes("dim small figure").mark("told")
                 place = ui.column().classes("w-full gap-3")
@@ -48,8 +46,8 @@ def query_page(visit: Visit) -> None:
             place.clear()
             with place:
                 try:
-                    visit.access()
-                    question = Question(sql=text.value or " ", store=store.value)
+                    question = Question(sql=text.value or " ")
+                    await run_in_threadpool(check, service, question, visit.access())
                     found = await run_in_threadpool(asked, service, question)
                 except HeadwaterError as error:
                     told.set_text("")
@@ -72,7 +70,7 @@ def _names(kept: list[PlannedView], text: ui.codemirror) -> None:
         ui.label("views and columns").classes("panel-title")
         for planned in kept:
             with ui.expansion(planned.name).props("dense dense-toggle").classes("w-full"):
-                ask = f"SELECT *\nFROM {planned.name}\nLIMIT 20"
+                ask = f"SELECT *\nFROM {spell_name(planned.name)}\nLIMIT 20"
                 ui.link("select its rows").classes("accent small cursor-pointer").on(
                     "click", lambda _, ask=ask: text.set_value(ask)
                 )

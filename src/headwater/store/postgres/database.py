@@ -19,6 +19,7 @@ from headwater.errors import StoreDamaged
 from headwater.store.postgres.connections import Connection, Connections
 from headwater.store.postgres.failures import meaning
 from headwater.store.postgres.reader import check_reader, grant, no_reader
+from headwater.store.refusals import too_long
 from headwater.store.spelling import literal, quoted
 
 FORMAT = 1
@@ -96,7 +97,12 @@ class Database:
         self._ensure_prepared()
         timeout = {} if longest is None else {"statement_timeout": _milliseconds(longest)}
         with self._transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY", "read", timeout) as connection:
-            yield connection
+            try:
+                yield connection
+            except psycopg.errors.QueryCanceled:
+                if longest is None:
+                    raise
+                raise too_long(longest) from None
 
     @contextmanager
     def answering(self) -> Iterator[Connection]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from headwater.errors import StatementRefused
 from headwater.store.spelling import quoted, table_of
 from headwater.store.sqlite.bookkeeping import BOOKS
+from headwater.store.sqlite.database import STEPS
 from headwater.store.sqlite.values import codec_of, infer
 from headwater.store.unfit import Unfit
 
@@ -23,8 +24,11 @@ _MINE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLI
 """Failures of the file, not of the statement."""
 LONGEST = timedelta(seconds=30)
 """How long a statement may take."""
-_STEPS = 100_000
-"""SQLite looks at the clock after so many steps of its own."""
+LONGEST_VALUE = 16 * 2**20
+"""How many bytes a value may have that a statement makes: SQLite looks at no clock while it makes one."""
+MOST_BYTES = 64 * 2**20
+"""How many bytes an answer may have."""
+_PART = 1_000
 
 
 @dataclass
@@ -63,13 +67,14 @@ def _run(
 ) -> tuple[list[str], list[Any]]:
     deadline = time.monotonic() + longest.total_seconds()
     connection.set_authorizer(guard)
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    held = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     try:
         cursor = connection.execute(sql)
         if cursor.description is None:
             raise _refusal(sql, "It reads nothing.")
         names = [str(part[0]) for part in cursor.description]
-        return names, cursor.fetchall() if limit is None else cursor.fetchmany(limit) if limit else []
+        return names, _fetched(cursor, sql, limit)
     except (sqlite3.Error, sqlite3.Warning) as cause:
         if (getattr(cause, "sqlite_errorname", "") or "").startswith(_MINE):
             raise
@@ -77,6 +82,21 @@ def _run(
     finally:
         connection.set_authorizer(None)
         connection.set_progress_handler(None, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, held)
+
+
+def _fetched(cursor: sqlite3.Cursor, sql: str, limit: int | None) -> list[Any]:
+    """The rows of an answer, at most so many, of not more than so many bytes."""
+    rows, size = list[Any](), 0
+    while limit is None or len(rows) < limit:
+        part = cursor.fetchmany(_PART if limit is None else min(_PART, limit - len(rows)))
+        if not part:
+            break
+        size += sum(len(value) if isinstance(value, str | bytes) else 8 for row in part for value in row)
+        if size > MOST_BYTES:
+            raise _refusal(sql, f"Its answer has more than {MOST_BYTES // 2**20} MB.")
+        rows += part
+    return rows
 
 
 def _reason(cause: Exception, longest: timedelta) -> str:

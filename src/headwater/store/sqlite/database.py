@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from headwater.errors import HeadwaterError, StoreDamaged, StoreUnavailable
-from headwater.store.refusals import WHOLE_OR_NOTHING
+from headwater.store.refusals import WHOLE_OR_NOTHING, too_long
 
 NEEDED = (3, 38)
 """The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
@@ -229,6 +229,10 @@ def _ended_after(connection: sqlite3.Connection, longest: timedelta | None) -> I
     connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     try:
         yield
+    except sqlite3.OperationalError as cause:
+        if getattr(cause, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+            raise too_long(longest) from None
+        raise
     finally:
         connection.set_progress_handler(None, 0)
 
