@@ -466,7 +466,7 @@ view "v" asks stream "payments" for its rows as of an instant
         """\
 view "v" calls "current_timestamp", which is not a pure function
   Detail: It reads the clock. A replay would give other rows.
-  Hint:   Use the event time, _arrived_at, or another column of the event.""",
+  Hint:   Leave the condition out, and compare the event time when you query the view: a view reads no clock.""",
     ),
     (
         ImpureFunction,

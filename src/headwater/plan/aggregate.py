@@ -20,7 +20,9 @@ from headwater.plan.calls import call_of, is_aggregate, unwrapped
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
 from headwater.plan.form import check_form
+from headwater.plan.functions import find
 from headwater.plan.item import Item, unique_name
+from headwater.plan.own_function import called
 from headwater.plan.positions import columns_of, move, place
 from headwater.plan.scope import Scope
 from headwater.plan.sets import Copied, Grouping, Sets, copied, grouping_of
@@ -52,12 +54,20 @@ class _Lifting:
             node.replace(move(self._set_of(node), node))
         elif is_aggregate(node):
             node.replace(place(exp.column(exp.to_identifier(self._call(node, name).name)), node))
+        elif self._is_unknown(node):
+            expression(self.context, node, self.stage)  # which says so, in the author's words
+            node.replace(place(exp.Null(), node))
         elif isinstance(node, exp.Column) and node in list(columns_of(node.root())):
             self._refuse_ungrouped(node)
             node.replace(place(exp.Null(), node))
         else:
             for child in list(node.iter_expressions()):
                 self._lift(child, None)
+
+    def _is_unknown(self, node: exp.Expr) -> bool:
+        """Whether a node calls a function that neither Spark nor the project has: it may be meant as an aggregate."""
+        known = isinstance(node, exp.Anonymous) and (find(node.name) or node.name in called(self.context.functions))
+        return isinstance(node, exp.Anonymous) and not known
 
     def _call(self, node: exp.Expr, name: str | None) -> Call:
         spelled = text(node)

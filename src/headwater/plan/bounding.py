@@ -39,7 +39,8 @@ def remedy_of(stage: Stage) -> Remedy | None:
             hint = f"Add {_time(stage)} or a window to the columns, or {_RETENTION}."
             return Remedy("removes duplicates for ever", _NOTHING, hint)
         case TopN():
-            return Remedy("ranks rows for ever", _NOTHING, f"{_in_window(stage, _partition(stage))} Or {_RETENTION}.")
+            kept = _RETENTION if stage.partition else _RETENTION.replace("')", "', key = 'id')")
+            return Remedy("ranks rows for ever", _NOTHING, f"{_in_window(stage, _partition(stage))} Or {kept}.")
         case Over():
             return _of_rows_around(stage)
         case Apply():

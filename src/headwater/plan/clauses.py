@@ -151,7 +151,7 @@ def judge_clauses(context: Context, tree: exp.Expr) -> None:
         else:
             at = _first(node.args[part]) or node
             what = _NAMES.get(part, part.strip("_").replace("_", " ").upper())
-            hint = _HINTS.get(part) or f"Leave {what} out."
+            hint = _HINTS.get(part) or ("Leave it out." if what[:2] == "a " else f"Leave {what} out.")
             context.refuse(QueryRefused, f"uses {what} in {_name(node)}, which has no meaning here", at, hint=hint)
             refused |= {id(below) for below in node.walk()}
     for clause in _misplaced(tree):

@@ -74,14 +74,21 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         hint = problem.hint.replace(SOURCE, context.first_source()) if problem.hint else None
         found = {"detail": problem.detail, "hint": hint, **problem.fields}
         context.refuse(problem.kind, problem.summary, problem.node, **found)
-    check_purity(context, root)
+    check_purity(context, root, clause)
     check_places(context, root, clause)
     check_own(context, root, own, clause)
     reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
     return Expression(text(root.this), to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
 
 
-def check_purity(context: Context, root: exp.Expr) -> None:
+_IMPURE_HINTS = {
+    "clock": "Use the event time, _arrived_at, or another column of the event.",
+    "random": "Use a column of the event: _id AS event_id, or xxhash64(id) for what only has to be spread.",
+}
+_NO_CLOCK = "Leave the condition out, and compare the event time when you query the view: a view reads no clock."
+
+
+def check_purity(context: Context, root: exp.Expr, clause: str | None = None) -> None:
     """Report calls whose value depends on when or where they run."""
     for call in calls_in(root):
         impurity = call.info.impurity
@@ -91,9 +98,16 @@ def check_purity(context: Context, root: exp.Expr) -> None:
                 f'calls "{call.info.name}", which is not a pure function',
                 call.node,
                 detail=impure_detail(call),
-                hint=impurity.hint or "Use the event time, _arrived_at, or another column of the event.",
+                hint=impurity.hint or _pure_hint(impurity.why, clause),
                 function=call.info.name,
             )
+
+
+def _pure_hint(why: str, clause: str | None) -> str:
+    """What to write in place of a call that depends on when or where it runs."""
+    if "clock" in why and clause == "WHERE":
+        return _NO_CLOCK
+    return next((hint for word, hint in _IMPURE_HINTS.items() if word in why), "Use a column of the event.")
 
 
 def check_own(context: Context, root: exp.Expr, own: Mapping[str, model.Function], clause: str | None) -> None:

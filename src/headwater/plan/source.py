@@ -58,9 +58,11 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
 def _refuse_source(context: Context, node: exp.Expr) -> None:
     """Report an item of FROM that nothing can be read from."""
     called = node.this if isinstance(node, exp.Table) else node
+    if isinstance(called, exp.Anonymous) and called.name.lower() == "table" and called.expressions:
+        called = called.expressions[0]
     name = called.name if isinstance(called, exp.Anonymous) else called.key
     arguments = [sql.spell(part) for part in called.iter_expressions()]
-    if isinstance(node, exp.Paren) or node.args.get("joins"):
+    if isinstance(node, exp.Subquery) and node.this.args.get("joins"):
         hint = "Write the joins one after the other, without parentheses."
         context.refuse(QueryRefused, "nests joins in parentheses", node, hint=hint)
         return

@@ -20,13 +20,14 @@ _QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
 class Phrase:
     """A clause of others: its words, how it is called, and what to write instead, which may look at its statement.
 
-    `later` says that the thing itself is understood and will come.
+    `later` says that the thing itself is understood and will come; what begins with one of `unless` isn't meant.
     """
 
     words: tuple[str, ...]
     called: str
     instead: str | Callable[[Words, int], str]
     later: bool = False
+    unless: tuple[str, ...] = ()
 
     def hint(self, words: Words, at: int) -> str:
         """What to write instead of the phrase at this word."""
@@ -46,7 +47,12 @@ class Found:
 def find_phrase(tokens: Sequence[Token]) -> Found | None:
     """The first phrase of others in a statement."""
     words = [_word(token) for token in tokens]
-    found = [(at, phrase) for phrase in PHRASES for at in range(len(words)) if _is_at(phrase.words, words, at)]
+    found = [
+        (at, phrase)
+        for phrase in PHRASES
+        for at in range(len(words))
+        if words[at] not in phrase.unless and _is_at(phrase.words, words, at)
+    ]
     if not found:
         return None
     at, phrase = min(found, key=lambda pair: pair[0])
@@ -85,8 +91,9 @@ def _behind(words: Words, at: int, word: str) -> int:
 
 def _read_before(words: Words, at: int) -> str:
     """The name behind the last FROM before a place, in lower case."""
-    froms = [index for index in range(at) if words[index] == "FROM"]
-    return words[froms[-1] + 1].lower().lstrip("'") if froms and froms[-1] + 1 < len(words) else "…"
+    froms = [index for index in range(len(words) - 1) if words[index] == "FROM"]
+    before = [index for index in froms if index < at] or froms
+    return words[before[-1] + 1].lower().lstrip("'") if before else "…"
 
 
 def _tumbling(words: Words, at: int) -> str:
@@ -145,11 +152,14 @@ def _no_format(words: Words, at: int) -> str:
 
 
 def _group_window(words: Words, at: int) -> str:
-    call = {"SESSION": "SESSION(TABLE {0} PARTITION BY …, DESCRIPTOR({1}), INTERVAL '10' MINUTE)"}
-    call |= {"WINDOW": "TUMBLE(TABLE {0}, DESCRIPTOR({1}), INTERVAL '5' MINUTE)"}
-    time = words[at + 2].lower()
-    spelled = call[words[at]].format(_read_before(words, at), time)
-    return f"Write FROM {spelled} and GROUP BY … window_start, window_end."
+    source, time = _read_before(words, at), words[at + 2].lower()
+    text = words[at + 4] if len(words) > at + 4 else ""
+    size = f"INTERVAL {text}'" if text[:1] == "'" else "INTERVAL '10' MINUTE"
+    call = f"TUMBLE(TABLE {source}, DESCRIPTOR({time}), {size})"
+    if words[at] == "SESSION":
+        size = f"INTERVAL {words[at + 5]}' {words[at + 6]}" if len(words) > at + 6 and words[at + 5][0] == "'" else size
+        call = f"SESSION(TABLE {source} PARTITION BY …, DESCRIPTOR({time}), {size})"
+    return f"Write FROM {call} and GROUP BY … window_start, window_end."
 
 
 _AS_OF = (
@@ -163,7 +173,17 @@ PHRASES: tuple[Phrase, ...] = (
     Phrase(("WINDOW", "SESSION", "("), "WINDOW SESSION, as ksqlDB has it", _session),
     Phrase(("SESSION", "(", "*", ",", "INTERVAL"), "SESSION as a group, as old Flink has it", _group_window),
     Phrase(("WINDOW", "(", "*", ","), "window(…) as a group, as Spark has it", _group_window),
-    Phrase(("*", "(", "TABLE", "*", ",", "DESCRIPTOR", "("), "a window that isn't there", _unknown_window),
+    Phrase(
+        ("*", "(", "TABLE", "*", ",", "DESCRIPTOR", "("),
+        "a window that isn't there",
+        _unknown_window,
+        unless=("TUMBLE", "HOP", "CUMULATE", "SESSION"),
+    ),
+    Phrase(
+        ("MUTUALLY", "RECURSIVE"),
+        "WITH MUTUALLY RECURSIVE, as Materialize has it",
+        "Write one view for each step, each reading the one before it.",
+    ),
     Phrase(
         ("GAP_FILL", "("),
         "GAP_FILL",
@@ -234,7 +254,7 @@ PHRASES: tuple[Phrase, ...] = (
 
 KINDS: Mapping[str, str] = {
     "SINK": "Write CREATE OUTLET totals FROM view TO 'kafka://topic'; TO may be 'delta://path' or 'https://host/hook'.",
-    "CONNECTION": "Put it into headwater.toml: [kafka.main] with brokers = 'host:9092'.",
+    "CONNECTION": 'Put it into headwater.toml: [kafka.main] with "bootstrap.servers" = "host:9092".',
     "SECRET": "Put it into the environment, and name it in headwater.toml as ${NAME}.",
     "CATALOG": "Leave it out: a project is one catalog, its folder.",
     "DATABASE": "Leave it out: a project is one database, its folder.",

@@ -16,6 +16,7 @@ from headwater.errors import Finding, NotSupportedYet, SyntaxRefused, UnknownTyp
 from headwater.sql.foreign import find_phrase
 from headwater.sql.refusal import Unparsed, did_you_mean
 from headwater.sql.source import Source
+from headwater.sql.types import TYPE_NAMES
 from headwater.sql.unknown import unknown_type
 
 _KEYWORDS = (
@@ -89,7 +90,7 @@ class _Guess:
             return f"Write {found} at its end as well." if found != "/" else "Write */ at its end."
         if reason == "expected )" or (self._opened() is not None and found in (None, *_CLAUSES[:7])):
             return self._unclosed()
-        if found == ")":
+        if found == ")" and self._opened() is None:
             return "Leave it out: no parenthesis is open here."
         if "two" in reason and "clauses" in reason:
             return "Join their conditions with AND."
@@ -124,8 +125,10 @@ class _Guess:
 
     def _by_reason(self) -> str | None:
         reason = self.reason
-        if reason == "expected (":
+        if reason == "expected (" and self._declares("STREAM", "TABLE", "SOURCE"):
             return f"Write its columns: {_COLUMNS}."
+        if reason == "expected (" and self._declares("FUNCTION"):
+            return "Write its parameters: CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2."
         if reason == "expected a column":
             return f"Declare at least one column, like {_COLUMNS}."
         if reason == "expected =":
@@ -140,10 +143,14 @@ class _Guess:
             return "Write what is missing, or leave the word before it out."
         return None
 
+    def _declares(self, *kinds: str) -> bool:
+        return len(self.tokens) > 1 and self.tokens[1].text.upper() in kinds
+
     def _near(self) -> str | None:
         """A keyword that the word at the place, or the one before it, is nearly."""
         for word in (self.problem.found or "", self.before):
-            near = did_you_mean(word, _KEYWORDS) if word.upper() not in _KEYWORDS and word.isalpha() else None
+            is_word = word.isalpha() and word.upper() not in (*_KEYWORDS, *TYPE_NAMES)
+            near = did_you_mean(word, _KEYWORDS, cutoff=0.8) if is_word else None
             if near is not None:
                 return near
         return None

@@ -36,12 +36,12 @@ class Unparsed(ParseError):
         self.found = found
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
     """A sentence with the nearest known name, if one is near.
 
     >>> did_you_mean("grce", ["grace", "late"])
     'Did you mean "grace"?'
     """
     folded = {word.lower(): word for word in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=cutoff)
     return f'Did you mean "{folded[near[0]]}"?' if near else None

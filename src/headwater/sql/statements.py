@@ -57,6 +57,7 @@ _COLUMN_CLAUSES = {
 _TOPIC_PARTS = {
     "CONSTRAINT": "Leave CONSTRAINT and its name out: write PRIMARY KEY (…).",
     "FOREIGN": "Leave it out: join the table in a view.",
+    "FOREIGN KEY": "Leave it out: join the table in a view.",
     "UNIQUE": "Write WITH (unique = '…') behind the columns.",
     "CHECK": "Leave it out, and write the condition into the WHERE of a view.",
     "INDEX": "Leave it out: what a store finds rows by is index = '…' of a view.",

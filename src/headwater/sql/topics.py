@@ -152,7 +152,7 @@ class _TopicReader:
             model.default_of(column.default, column.type)
         except ValueError as problem:
             what = f'gives the column "{column.name}" a default that it can\'t have'
-            hint = f"Write a {model.spell_type(column.type)}, or leave DEFAULT out."
+            hint = f"Write a value of type {model.spell_type(column.type)}, or leave DEFAULT out."
             self._refuse(ClauseRefused, clause.args["default"], what, detail=f"{problem}.", hint=hint)
 
     def _refuse_aliases(self, columns: dict[str, model.Column]) -> None:

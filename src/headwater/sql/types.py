@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from headwater.errors import UnknownType
 from headwater.model import INSTANT, Variant
+from headwater.sql.foreign import TYPES
 
 TYPE_NAMES = (
     "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "STRING", "BINARY", "DATE",
@@ -72,9 +73,8 @@ def arrow_type(kind: exp.DataType) -> pa.DataType:
 
 def _refused(kind: exp.DataType, detail: str | None = None) -> UnknownType:
     name = kind.this.value if isinstance(kind.this, exp.DType) else str(kind.this)
-    return UnknownType(
-        f'"{name}" is not a type of Spark SQL', detail=detail, hint=f"The types are {', '.join(TYPE_NAMES)}."
-    )
+    hint = TYPES.get(name.upper()) or f"The types are {', '.join(TYPE_NAMES)}."
+    return UnknownType(f'"{name}" is not a type of Spark SQL', detail=detail, hint=hint)
 
 
 def _interval_type(unit: exp.Interval) -> pa.DataType:

@@ -57,6 +57,8 @@ def window_hint(name: str, arguments: Sequence[str]) -> str | None:
         size = next((text for text in arguments if text[:1] == "'" or "INTERVAL" in text.upper()), "'5 minutes'")
         time = next((text for text in arguments if re.fullmatch(r"[\w.`]+", text) and not text[0].isdigit()), "at")
         size = size if "INTERVAL" in size.upper() else f"INTERVAL {size}"
+        if name.lower() == "time_slice" and len(arguments) > 2:
+            size = f"INTERVAL '{arguments[1]}' {arguments[2].strip(chr(39)).upper()}"
         return _window("TUMBLE", time, (size,), "window_start")
     found = _GROUP_WINDOW.fullmatch(name)
     if found is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -167,7 +167,7 @@ class CallTyper(ABC):
             TypeMismatch,
             f'gives the function "{info.name}" {given}, and it takes {wanted}',
             detail=f"It takes ({takes})." if takes else None,
-            hint=more or f"Write {info.name}({takes}).",
+            hint=more or f"Write {info.name}({_short(info)}).",
             fields={"function": info.name},
         )
         return False
@@ -259,6 +259,12 @@ class CallTyper(ABC):
         finally:
             self.parameters.pop()
             self.readings = held
+
+
+def _short(info: FunctionInfo) -> str:
+    """The parameters that a function needs, each by the first type that it takes."""
+    needed = info.signature.parameters[: max(info.signature.least, 1)]
+    return ", ".join(str(replace(parameter, takes=parameter.takes[:1], constant=False)) for parameter in needed)
 
 
 def _own(name: str) -> str:

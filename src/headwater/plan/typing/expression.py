@@ -195,7 +195,7 @@ class Typer(CallTyper):
             return interval(unit.this.name.lower(), unit.expression.name.lower())
         names = [unit.name] if unit is not None else node.this.name.split()[1::2] if node.this is not None else []
         fields = [_INTERVAL_UNITS.get(name.lower().removesuffix("s"), "") for name in names]
-        if unit is None and "" in fields:
+        if "" in fields:
             word = names[fields.index("")]
             hint = did_you_mean(word, _INTERVAL_UNITS) or f"Units are {', '.join(_INTERVAL_UNITS)}."
             return self.report(node, QueryRefused, f'has an interval in "{word}", which is no unit', hint=hint)
