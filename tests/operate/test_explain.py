@@ -39,7 +39,10 @@ JOIN = (
             SESSION,
             ["sessions: one row per customer, window_start, window_end with n, until the session's end + 7 minutes"],
         ),
-        ("SELECT id FROM payments", ["duplicates: the id and the event time of each row, until that time + 2 minutes"]),
+        (
+            "SELECT id FROM payments",
+            ["settle: its position in the store; each step reads the log from its oldest new event on"],
+        ),
         (
             "SELECT window_end, count(*) AS n FROM " + TUMBLE.format(stream="payments") + " GROUP BY window_end",
             [

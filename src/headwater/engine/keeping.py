@@ -18,6 +18,7 @@ from headwater.engine.view import pace_of
 from headwater.log import TopicLog
 from headwater.model import Session, spell_duration
 from headwater.plan import PlannedView
+from headwater.plan.execution import shows_events
 from headwater.plan.stages import Aggregate, Assign, Deduplicate, Join, Scan, Stage
 from headwater.plan.state import is_by_identity, is_endless
 
@@ -53,6 +54,9 @@ def kept_by(planned: PlannedView) -> tuple[Kept, ...]:
         keys = ", ".join(key.name for key in stage.keys)
         position = "its position in the store; each step reads what is new, and what counts no more"
         return (Kept("settle", position), Kept("totals", f"one row per {keys}", "no row counts in it"))
+    if shows_events(planned.root) and planned.execution.kind == "settle":
+        position = "its position in the store; each step reads the log from its oldest new event on"
+        return (Kept("settle", position),)
     if planned.is_settled:
         known = planned.horizon is not None and planned.execution.kind == "settle"
         back = spell_duration(planned.horizon) if planned.horizon is not None and known else "all the way"
