@@ -228,3 +228,12 @@ def test_append_takes_a_file_or_a_folder_s_files_come_by_intake(tmp_path: Path) 
     assert headwater("append", "payments", folder=tmp_path).returncode == 2
     assert headwater("append", "payments", "in/a.jsonl", "--from", "kafka", folder=tmp_path).returncode == 2
     assert headwater("append", "payments", "--from", "pigeons", folder=tmp_path).returncode == 2
+
+
+def test_what_commands_write_is_for_its_owner_alone(tmp_path: Path) -> None:
+    assert process("init", "shop", folder=tmp_path).returncode == 0
+    row = b'{"id": "o-1", "customer": "c", "amount": 1, "at": "2026-01-01T12:00:00Z"}\n'
+    appended = process("append", "orders", "-", folder=tmp_path / "shop", stdin=row)
+    written = [path for path in (tmp_path / "shop").rglob("*") if not path.is_symlink()]
+    assert any("_delta_log" in str(path) for path in written), appended.stderr
+    assert {path.name for path in written if path.stat().st_mode & 0o077} == set()

@@ -15,7 +15,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from headwater.errors import LogUnavailable
 from headwater.serve import connection
+from headwater.serve.problem import problem_of
 from headwater.serve.tokens import Tokens
 from tests.patience import PATIENCE
 from tests.serve.conftest import Bank, event, serve
@@ -289,3 +291,10 @@ def test_a_revoked_token_ends_its_streams(exposed: Bank) -> None:
         assert json.loads(sent.recv(timeout=PATIENCE))["type"] == "urn:headwater:error:token-refused"
         with pytest.raises(ConnectionClosed):
             sent.recv(timeout=PATIENCE)
+
+
+def test_folders_of_the_machine_are_told_to_nobody() -> None:
+    detail = "'/srv/shop/data/log/orders/_delta_log/07.json' is gone; s3://bucket/data/x and GET /status tell more"
+    told = problem_of(LogUnavailable("the log did not answer", detail=detail, file="/srv/shop/data/x.parquet"))
+    assert told["detail"] == "'…/07.json' is gone; s3://bucket/data/x and GET /status tell more"
+    assert told["file"] == "…/x.parquet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -63,5 +64,6 @@ def command(function: Callable[P, int | None], to: typer.Typer = app) -> Callabl
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. What it writes, and what Spark writes for it, is for its owner alone."""
+    os.umask(0o077)
     app()

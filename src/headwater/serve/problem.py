@@ -6,6 +6,7 @@ declaration, or the authors of Headwater.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -17,6 +18,8 @@ from headwater.errors import HeadwaterError, InternalError
 from headwater.serve.encode import to_json
 
 MEDIA_TYPE = "application/problem+json"
+_PATH = re.compile(r"(?<![\w:/.…])/(?:[^\s/'\"<>|,;:]+/)+([^\s/'\"<>|,;:]*)")
+"""A path from the root on; not a part of a URL, nor a route of one part."""
 RETRY_AFTER = 1
 """Seconds after which a request that failed for the moment may be repeated."""
 _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
@@ -66,7 +69,21 @@ def problem_of(error: HeadwaterError) -> dict[str, Any]:
     if isinstance(error, errors.CheckFailed):
         told["findings"] = [{"severity": found.severity} | found.as_dict() for found in error.findings]
     body = {"type": f"urn:headwater:error:{told.pop('error')}", "title": told.pop("summary")}
-    return body | {"status": status_of(error), "who": who} | told
+    whole = body | {"status": status_of(error), "who": who} | told
+    return whole if who in ("caller", "author") else _without_paths(whole)
+
+
+def _without_paths(value: Any) -> Any:
+    """A value without the folders of this machine in its texts; the names of files stay."""
+    match value:
+        case str():
+            return _PATH.sub(r"…/\1", value)
+        case dict():
+            return {name: _without_paths(found) for name, found in value.items()}
+        case list() | tuple():
+            return [_without_paths(found) for found in value]
+        case _:
+            return value
 
 
 def respond(error: HeadwaterError) -> Response:
