@@ -1,4 +1,4 @@
-"""Random damage to a log at rest: flipped bits, cut, emptied, deleted, swapped and foreign files, one at a time.
+"""Random damage to a log and a store at rest: flipped bits, cut, emptied, deleted and swapped files, one at a time.
 
 Whoever opens it after that gets the right rows, or a refusal that names what was damaged. CHAOS_DAMAGES says how often.
 """
@@ -9,15 +9,18 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from headwater.errors import LogDamaged
+from headwater.errors import LogDamaged, StoreDamaged, UnknownVersion
 from headwater.log import TopicLog, open_storage
 from headwater.log.maintenance import checkpoint, compact
 from headwater.log.read import commits, read
+from headwater.store.sqlite import SqliteStore
+from headwater.testing.conformance.targets import SPEND, batch, rows_of
 from tests.log.conftest import ORDERS, Wall, orders
 
 DAMAGES = int(os.environ.get("CHAOS_DAMAGES", "60"))
@@ -137,3 +140,28 @@ def test_after_any_damage_a_log_gives_the_right_rows_or_names_it(healthy: Path, 
         assert refusal is None or names(refusal, hurt), f"{number}: {what} was blamed on: {refusal}"
         shutil.rmtree(folder)
     assert refusals > DAMAGES // 2, "a checker that sees nothing"
+
+
+def test_after_any_damage_a_sqlite_file_gives_the_right_rows_or_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store" / "views.db"
+    path.parent.mkdir()
+    with closing(SqliteStore(path)) as store:
+        store.apply(SPEND, store.open(SPEND, "plan"), batch(0, [(f"card-{n}", n, 1) for n in range(300)]))
+        store.promote("spend", 1)
+    expected, before = stored(path), {found.name: found.read_bytes() for found in path.parent.iterdir()}
+    refusals = 0
+    for number in range(DAMAGES):
+        what, hurt = damage(random.Random(f"{SEED}-{number}"), path.parent)
+        try:
+            assert stored(path) == expected, f"{number}: {what}"
+        except (StoreDamaged, UnknownVersion):  # an empty store has nothing to serve
+            assert "views.db" in hurt, f"{number}: {what}"
+            refusals += 1
+        for name, data in before.items():
+            (path.parent / name).write_bytes(data)
+    assert refusals > DAMAGES // 4, "a checker that sees nothing"
+
+
+def stored(path: Path) -> set[tuple[object, ...]]:
+    with closing(SqliteStore(path)) as store:
+        return rows_of(store)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
-from headwater.errors import LogDamaged
+from headwater.errors import LogDamaged, LogUnavailable
 from headwater.log import TopicLog, open_storage
 from headwater.log.maintenance import checkpoint, compact
 from headwater.log.read import commits, read
+from headwater.log.scrub import scrub
 from headwater.log.seal import checksum_in
+from headwater.log.storage import LocalStorage
 from tests.log.conftest import ORDERS, Wall, orders, unseal
 
 
@@ -222,3 +226,31 @@ def test_other_readers_of_delta_tables_read_it(folder: Path) -> None:
     checkpoint(opened(folder))
     opened(folder).append(orders(("new", 99)))
     assert DeltaTable(folder).to_pyarrow_table().num_rows == 7
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_it_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, written = opened(folder), LocalStorage._write_synced
+    for files in range(3):  # how many of an append's files there is room for: its data, its entry
+        room = iter([True] * files)
+
+        def write(self: LocalStorage, target: Path, data: bytes, room: Iterator[bool] = room) -> None:
+            if next(room, False):
+                return written(self, target, data)
+            target.write_bytes(bytes(data)[:10])  # as much as there was room for
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        before = read(opened(folder)).num_rows
+        monkeypatch.setattr(LocalStorage, "_write_synced", write)
+        try:
+            log.append(orders(("new", 99)))
+            acknowledged = 1
+        except LogUnavailable as full:
+            assert "No space left" in str(full)
+            acknowledged = 0
+        monkeypatch.setattr(LocalStorage, "_write_synced", written)
+        assert acknowledged == (files == 2)
+        assert read(opened(folder)).num_rows == before + acknowledged
+        assert not scrub(open_storage(str(folder)), "orders").hurt
+        assert log.append(orders(("after", 100))).commit == opened(folder).head

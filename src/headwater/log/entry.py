@@ -230,12 +230,12 @@ class EntryLog:
 
         The second next alone is looked for, which costs next to nothing; with `listed`, all.
         """
-        later = self._listed(f"{head:020d}.json") if listed else [head + 2] * (self._is_there(head + 2))
+        if listed:
+            later = self._listed(f"{head:020d}.json")
+        else:
+            later = [head + 2] if self.storage.looks(path_of(head + 2)) is not None else []
         if later and max(later) > head + 1:
-            self._refuse_holes(head + 1, later if listed else [*([head + 1] * self._is_there(head + 1)), *later])
-
-    def _is_there(self, number: int) -> bool:
-        return self.storage.read(path_of(number)) is not None
+            self._refuse_holes(head + 1, later)
 
     def first(self) -> int:
         """The oldest entry that is still there as a file; older ones live on in a checkpoint."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Self
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, LogDamaged
 from headwater.log.topic import TopicLog
 
 NEAR, FAR = timedelta(milliseconds=20), timedelta(milliseconds=200)
@@ -33,7 +33,7 @@ class Watch:
 
     def __enter__(self) -> Self:
         for log in self._heads:
-            self._heads[log] = max(log.head, 0)
+            self._heads[log] = _known_head(log)
         self._start()
         return self
 
@@ -44,7 +44,7 @@ class Watch:
 
     def add(self, logs: Iterable[TopicLog]) -> None:
         """Watch these as well; nothing for those that are watched."""
-        new = {log: max(log.head, 0) for log in logs if log not in self._heads}
+        new = {log: _known_head(log) for log in logs if log not in self._heads}
         with self._moved:
             self._heads |= new
         self._start()
@@ -79,6 +79,14 @@ class Watch:
                     with self._moved:
                         self._heads[log] = head
                         self._moved.notify_all()
+
+
+def _known_head(log: TopicLog) -> int:
+    """The head of a log that is begun to be watched; of one that is damaged whoever reads it tells."""
+    try:
+        return max(log.head, 0)
+    except LogDamaged:
+        return 0
 
 
 def _distance(log: TopicLog) -> timedelta:

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property, partial
@@ -28,6 +29,7 @@ from headwater.operate.figures import Figures
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.keep import Keeper
 from headwater.operate.ledger import Ledger, ledger_of
+from headwater.operate.mend import mend
 from headwater.operate.promotion import Promotion, is_read
 from headwater.operate.query import DEFAULT_STORE, Queries
 from headwater.operate.status import StoreStatus, ViewStatus, lag_of
@@ -108,6 +110,7 @@ class Views:
         (Ctrl-C) stops the views cleanly and is passed on.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
+        self._mend(kept)
         can_run = [planned for planned in kept if not (_unsupported(planned) or self._paused(planned))]
         # without Spark none of them can run: one error, not one for each
         at_once = min(len(can_run), self._at_once or self._cores) if can_run and self._spark else 1
@@ -155,6 +158,7 @@ class Views:
         is paused rests. A view that another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
         kept = [planned for planned in self._chosen(names) if planned.view.materialized]
+        self._mend(kept)
         if any(_unsupported(planned) is None for planned in kept):
             assert self._spark  # without it none of them can run: one error, not one for each
         halt = Halt()
@@ -508,6 +512,12 @@ class Views:
         if name not in self._stores:
             self._stores[name] = self._open_store(self._declared_store(name), self._home.parent)
         return self._stores[name]
+
+    def _mend(self, views: Iterable[PlannedView]) -> None:
+        """Put stores of these views aside that are damaged; one that can't be opened is told by the view's own run."""
+        names = dict.fromkeys(name for planned in views for name in planned.view.stores or [DEFAULT_STORE])
+        with suppress(HeadwaterError), self._guard:
+            mend([self._opened(name) for name in names])
 
     def _declared_store(self, name: str) -> model.Store:
         for declared in self._plan.project.stores:

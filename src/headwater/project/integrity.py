@@ -16,7 +16,7 @@ from headwater.log.backup import Progress as Copying
 from headwater.log.journal import Now
 from headwater.log.loss import Lost, declare_lost
 from headwater.log.repair import Repaired, parse_commits, repair
-from headwater.log.scrub import WHOLE, Scrubbed, find_logs, scrub
+from headwater.log.scrub import WHOLE, Hurt, Scrubbed, find_logs, scrub
 from headwater.operate.audit import Audit
 from headwater.operate.integrity import IntegrityRecord
 from headwater.project.logs import Logs
@@ -37,6 +37,7 @@ class Integrities:
         self._audit = audit
         self._now = now
         self._share = 0
+        self._found: dict[int, list[Hurt]] = {}
         self.record = IntegrityRecord(folder / ".headwater")
 
     def scrub(self, topic: model.Topic | None, progress: Scrubbing, share: tuple[int, int] = WHOLE) -> list[Scrubbed]:
@@ -46,10 +47,16 @@ class Integrities:
             scrub(root.below(log), log, share, lambda done, total, log=log: progress(log, done, total))  # type: ignore[misc]
             for log in self._of(topic)
         ]
-        hurt = [asdict(each) for log in found for each in log.hurt]
         if topic is None:
-            self.record.note(scrub={"at": self._now().isoformat(), "share": f"1/{share[1]}", "hurt": hurt})
+            self._note([each for log in found for each in log.hurt], share)
         return found
+
+    def _note(self, hurt: list[Hurt], share: tuple[int, int]) -> None:
+        """Write down what is hurt: what the last scrub of each share has found."""
+        self._found = {share[0]: hurt} if share == WHOLE else self._found | {share[0]: hurt}
+        every = list(dict.fromkeys(each for found in self._found.values() for each in found))
+        told = {"at": self._now().isoformat(), "share": f"1/{share[1]}", "hurt": [asdict(each) for each in every]}
+        self.record.note(scrub=told)
 
     def scrub_share(self) -> None:
         """Read and check the next share, and log what is hurt: for a run, every hour."""

@@ -62,7 +62,7 @@ def test_nothing_but_reading(store: SqliteStore, sql: str, tmp_path: Path, monke
     with pytest.raises(StatementRefused):
         store.query(sql)
     assert (tmp_path / "views.db").read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} <= {"views.db", "views.db-wal", "views.db-shm"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"views.db", "views.db-wal", "views.db-shm", "views.db.sum"}
 
 
 def test_all_that_reads_is_answered(store: SqliteStore) -> None:

@@ -64,6 +64,14 @@ class SqliteStore(TableStore[Layout]):
         self._database = Database(path, busy_timeout)
         super().__init__(str(path), self._database, BOOKS, Layout, changes_retention, now)
 
+    def require_sound(self) -> None:
+        """`StoreDamaged` if the file isn't as it was left."""
+        self._database.require_sound(again=True)
+
+    def put_aside(self) -> Path:
+        """Move the damaged file away, so that views are rebuilt into a new one; returns where it is."""
+        return self._database.put_aside(self._now())
+
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         check_name(target.view)

@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 from headwater.errors import HeadwaterError, StoreDamaged, StoreUnavailable
 from headwater.store.refusals import WHOLE_OR_NOTHING, too_long
+from headwater.store.sqlite.soundness import count_transaction, forget_sum, note_sum, put_aside, what_is_wrong
 
 NEEDED = (3, 38)
 """The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
@@ -60,6 +61,7 @@ class Database:
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._is_prepared = False
+        self._is_sound = False
         self._pool = threading.Lock()
         self._readers: list[tuple[tuple[int, int] | None, sqlite3.Connection]] = []
 
@@ -72,6 +74,7 @@ class Database:
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             try:
+                count_transaction(connection)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -128,6 +131,7 @@ class Database:
 
     def _ensure_prepared(self) -> None:
         """Make the file and its bookkeeping, unless they are there; a process may have been killed between the two."""
+        self.require_sound()
         if self.path.exists():
             with self.named("read"), closing(self._connect("ro")) as connection:
                 named = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'headwater_promoted'").fetchone()
@@ -135,6 +139,21 @@ class Database:
         if not self._is_prepared:
             with self.writing():
                 self._is_prepared = True
+
+    def require_sound(self, *, again: bool = False) -> None:
+        """Refuse a file that isn't as it was left; looked at when this process first uses it, or `again`."""
+        if self._is_sound and not again:
+            return
+        wrong = what_is_wrong(self.path)
+        if wrong is not None:
+            raise self._damaged(wrong)
+        self._is_sound = True
+
+    def put_aside(self, now: datetime) -> Path:
+        """Move a damaged file away; the next call makes a new one."""
+        self.close()
+        self._is_prepared = self._is_sound = False
+        return put_aside(self.path, now)
 
     def close(self) -> None:
         """Close the connections; the next call opens what it needs."""
@@ -144,6 +163,7 @@ class Database:
             reader.close()
         with self._lock:
             if self._writer is not None:
+                note_sum(self.path, self._writer)
                 self._writer.close()
                 self._writer = None
 
@@ -160,9 +180,11 @@ class Database:
                 hint="Run Headwater with a newer Python.",
                 path=str(self.path),
             )
+        self.require_sound()
         connection = self._connect("rwc")
         try:
             self._prepare(connection)
+            forget_sum(self.path)
         except BaseException:
             connection.close()
             raise
@@ -194,15 +216,18 @@ class Database:
         except sqlite3.Error as cause:
             raise self._meaning(cause, what) from cause
 
+    def _damaged(self, reason: str) -> StoreDamaged:
+        return StoreDamaged(
+            f'the store "{self.path}" is damaged',
+            detail=f"{reason} Its rows can't be relied on; the log that they come from can.",
+            hint="Run `headwater catch-up`, or `run`: the file is put aside, and the views are rebuilt from the log.",
+            path=str(self.path),
+        )
+
     def _meaning(self, cause: sqlite3.Error, what: str) -> HeadwaterError:
         code = getattr(cause, "sqlite_errorname", "") or ""
         if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            return StoreDamaged(
-                f'the store "{self.path}" is damaged',
-                detail=f"{_sentence(cause)} Its rows can't be relied on; the log that they come from can.",
-                hint="Move the file away and run `headwater replay`: the views are rebuilt from the log.",
-                path=str(self.path),
-            )
+            return self._damaged(_sentence(cause))
         if code == "SQLITE_ERROR":  # every statement is ours: a table or column that it names is gone
             return StoreDamaged(
                 f'the store "{self.path}" lacks something that Headwater made',
