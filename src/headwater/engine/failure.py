@@ -212,7 +212,7 @@ def _of_function(view: str, failure: FunctionFailed) -> FunctionFailed:
 def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:
     link = _innermost(links)
     marked = _MARKED.search(link.message) if link else None
-    expression = marked["sql"].strip() if marked else None
+    expression = authors_expression(marked["sql"]) if marked else None
     where = f" In: {expression}." if expression else ""
     return ViewFailed(
         f'view "{view}" stopped',
@@ -222,6 +222,15 @@ def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:
         condition=link.condition if link else "",
         expression=expression,
     )
+
+
+def authors_expression(sql: str) -> str | None:
+    """The expression if its author could have written it; None for what the engine has made of one.
+
+    >>> authors_expression("amount / n "), authors_expression("transform(array_sort(collect_list(struct(__position, x")
+    ('amount / n', None)
+    """
+    return None if "__" in sql else sql.strip()
 
 
 def _place_of_ours(link: Link) -> str | None:

@@ -20,7 +20,6 @@ SELECT p.id, o.amount FROM orders o;
 SELECT o.id, o.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.at c ON o.customer = c.customer;
 -- finding: reads an unknown column "o.country"
 -- hint: Write c.country.
--- mend: o.country ==> c.country
 
 --- a misspelt stream
 SELECT id FROM ordres;

@@ -85,7 +85,6 @@ SELECT o.id, p.paid FROM orders o ASOF LEFT JOIN payments p ON o.customer = p.cu
 SELECT o.id, c.country FROM orders o LEFT ASOF JOIN customers c MATCH_CONDITION (o.at >= c.changed_at) ON o.customer = c.customer;
 -- finding: uses ASOF JOIN
 -- hint: Write JOIN … FOR SYSTEM_TIME AS OF l.at AS r ON l.key = r.key; r is a table with a PRIMARY KEY and a
--- mend: LEFT ASOF JOIN customers c MATCH_CONDITION (o.at >= c.changed_at) ==> LEFT JOIN customers FOR SYSTEM_TIME AS OF o.at AS c
 
 --- row_number = 2 without a window
 SELECT id, customer FROM (SELECT id, customer, row_number() OVER (PARTITION BY customer ORDER BY at DESC) AS place FROM orders) WHERE place = 2;

@@ -118,7 +118,6 @@ SELECT o.id, c.page FROM orders o JOIN clicks c ON o.customer = c.customer AND c
 SELECT o.id, c.country FROM orders o JOIN customers c ON o.customer = c.customer;
 -- finding: joins table "customers" as it happens to be when a row is processed
 -- hint: Write customers FOR SYSTEM_TIME AS OF o.at.
--- mend: customers c ==> customers FOR SYSTEM_TIME AS OF o.at c
 
 --- a join with a table that has no versions
 SELECT o.id, c.name FROM orders o JOIN countries FOR SYSTEM_TIME AS OF o.at c ON o.customer = c.country;
@@ -129,7 +128,6 @@ SELECT o.id, c.name FROM orders o JOIN countries FOR SYSTEM_TIME AS OF o.at c ON
 SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.day c ON o.customer = c.customer;
 -- finding: asks for a table as of something that is not the event time
 -- hint: Write FOR SYSTEM_TIME AS OF o.at.
--- mend: o.day ==> o.at
 
 --- an as-of of a stream
 SELECT o.id, p.paid FROM orders o JOIN payments FOR SYSTEM_TIME AS OF o.at p ON o.id = p.order_id;

@@ -1,7 +1,7 @@
 --- window() of Spark with three durations as numbers
 SELECT window(at, 60) AS w, count(*) AS n FROM orders GROUP BY 1;
--- finding: groups rows for ever
--- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY window_start, window_end,
+-- finding: calls the function "window", which no view can use
+-- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE), window_start, window_end in
 
 --- window() of Spark
 SELECT window(at, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY window(at, '5 minutes');
@@ -10,8 +10,8 @@ SELECT window(at, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY window(a
 
 --- session_window of Spark
 SELECT session_window(at, '5 minutes') AS w, customer, count(*) AS n FROM orders GROUP BY session_window(at, '5 minutes'), customer;
--- finding: groups rows for ever
--- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY customer, window_start,
+-- finding: calls the function "session_window", which no view can use
+-- hint: Write FROM SESSION(TABLE orders PARTITION BY …, DESCRIPTOR(at), INTERVAL '10' MINUTE), window_start,
 
 --- withWatermark in SQL
 SELECT id FROM orders WATERMARK at DELAY OF INTERVAL 5 SECONDS;

@@ -207,7 +207,7 @@ class CallTyper(ABC):
             QueryRefused,
             f'calls the function "{info.name}", which no view can use',
             detail=f"{why[0].upper()}{why[1:]}.",
-            hint="Compute it before the event is appended, or when you query the view.",
+            hint=_made_in_from(info.name) or "Compute it before the event is appended, or when you query the view.",
             fields={"function": info.name},
         )
 
@@ -265,6 +265,11 @@ def _short(info: FunctionInfo) -> str:
     """The parameters that a function needs, each by the first type that it takes."""
     needed = info.signature.parameters[: max(info.signature.least, 1)]
     return ", ".join(str(replace(parameter, takes=parameter.takes[:1], constant=False)) for parameter in needed)
+
+
+def _made_in_from(name: str) -> str | None:
+    """What to write in place of Spark's functions that make windows."""
+    return {"window": window_hint("tumble", ()), "session_window": window_hint("session", ())}.get(name)
 
 
 def _own(name: str) -> str:
