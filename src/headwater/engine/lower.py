@@ -36,6 +36,7 @@ from headwater.engine.stamp import (
     END,
     ID,
     LAST,
+    MARKED,
     NEW,
     POSITION,
     ROW,
@@ -51,6 +52,7 @@ from headwater.engine.stamp import (
 from headwater.engine.totals import groups_of, totals_of
 from headwater.engine.trace import behind, gathered
 from headwater.engine.union import united, united_groups
+from headwater.engine.view import held_back
 from headwater.engine.window import Spread, has_one, window_of
 from headwater.errors import NotSupportedYet
 from headwater.model import Calendar, Cumulate, Hop, Session, Tumble, Window
@@ -453,6 +455,8 @@ class Lowering:
             return self._retained(below)
         rows = self.lower(below)
         timed = _timed(keys, below)
+        if STAMP not in rows.frame.columns and _is_joined(below) and not _is_by_calendar(timed):
+            return self._enter(rows, below, self._end_behind(below, timed))
         if END not in rows.frame.columns and FINAL in rows.frame.columns:  # rows of windows, grouped by them again
             return self._enter(rows, below, F.col(FINAL))
         if END not in rows.frame.columns:
@@ -467,6 +471,16 @@ class Lowering:
             return self._enter(rows, below, later(F.col(f"`{started.name}`"), started.window.size))
         end = _end_of(timed)
         return self._enter(self._admit(rows, below, end), below, end)
+
+    def _end_behind(self, below: Stage, timed: Mapping[Role, Field]) -> Column:
+        """When a group of the rows of joins ends: that must follow from its keys alone, or it would become several.
+
+        Pairs of one row come one after the other, each with a later partner. How far they lag behind the watermark is
+        in the view's pace; a row of a window comes until the window ends, and one of a frame until what is ahead came.
+        """
+        if timed.keys() & {Role.WINDOW_END, Role.WINDOW_TIME, Role.WINDOW_START}:
+            return _end_of(timed)
+        return later(_end_of(timed), held_back(below, self.horizon))
 
     def _retained(self, below: Stage) -> Rows:
         """The rows of a stage that still count in groups without an end.
@@ -485,7 +499,7 @@ class Lowering:
         return self._enter(rows if known else self._admit(rows, below, until), below, until)
 
     def _session(self, stage: Aggregate) -> Rows:
-        assign = next(found for found in stage.input.walk() if isinstance(found, Assign))
+        assign = [found for found in stage.input.walk() if isinstance(found, Assign)][-1]  # others are below a join
         assert isinstance(assign.window, Session)
         rows = self.lower(stage.input)
         rows = self._enter(rows, stage.input, later(F.col(END), -assign.window.gap))
@@ -524,7 +538,7 @@ class Lowering:
         if rows.passed:
             rows = self._count(rows.then(chosen), "late", by_filter=LAST not in extra)
         else:
-            rows = rows.then(barrier(chosen, f"marked{next(self._numbers)}", _every()) if self.live else chosen)
+            rows = rows.then(barrier(chosen, f"{MARKED}{next(self._numbers)}", _every()) if self.live else chosen)
         if unique:
             once = _earliest if self.settled else DataFrame.dropDuplicates
             rows = self._count(rows.then(once(rows.frame, [*unique, MARK])), "duplicates")
@@ -550,7 +564,7 @@ class Lowering:
 def _timed(keys: Sequence[Expression], below: Stage) -> dict[Role, Field]:
     """The keys that are times of rows, or bounds of their windows."""
     fields = [found for key in keys if key.is_column and (found := below.column(key.reads[0]))]
-    return {found.role: found for found in fields if found.role is not None}
+    return {found.role: found for found in fields if found.role is not None and not found.nullable}
 
 
 def _end_of(timed: Mapping[Role, Field]) -> Column:
@@ -566,6 +580,17 @@ def _end_of(timed: Mapping[Role, Field]) -> Column:
             hint="Group by window_end.",
         )
     return later(F.col(f"`{found.name}`"), after.get(role, getattr(found.window, "size", timedelta())))
+
+
+def _is_joined(stage: Stage) -> bool:
+    return any(isinstance(found, Join) for found in stage.walk())
+
+
+def _is_by_calendar(timed: Mapping[Role, Field]) -> bool:
+    """Whether groups are told by the start of a window of the calendar alone, whose end the rows carry."""
+    by_end = timed.keys() & {Role.WINDOW_END, Role.WINDOW_TIME}
+    started = timed.get(Role.WINDOW_START)
+    return not by_end and started is not None and isinstance(started.window, Calendar)
 
 
 def _name_of(branch: Stage) -> str:

@@ -97,6 +97,19 @@ def _behind(stage: Stage) -> timedelta:
     return own + max((_behind(below) for below in stage.inputs), default=timedelta())
 
 
+def held_back(stage: Stage, sight: timedelta | None) -> timedelta:
+    """How long after its own time a row comes out of the windows and the frames of a stage, at most.
+
+    A row of a window is known when the window ends, one of a frame when what is ahead of it has come.
+    """
+    own = _NONE
+    if isinstance(stage, Over):
+        own = ahead(stage, sight)
+    elif isinstance(stage, Join | Aggregate) and stage.window is not None:
+        own = stage.window.gap if isinstance(stage.window, Session) else stage.window.size
+    return own + max((held_back(below, sight) for below in stage.inputs), default=_NONE)
+
+
 def _stamp(planned: PlannedView) -> Literal["_watermark", "_arrived_at"]:
     roles = times_of(planned.stages)
     if Role.ARRIVAL_TIME not in roles:

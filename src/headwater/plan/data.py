@@ -15,6 +15,7 @@ import pyarrow as pa
 from headwater import model
 from headwater.plan.planned import Execution, Key, Plan, PlannedOutlet, PlannedView
 from headwater.plan.stages import Ancestor, Scan, Stage
+from headwater.plan.state import is_by_time_behind_a_join
 
 
 def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution, project: model.Project) -> str:
@@ -29,6 +30,8 @@ def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution, p
         "execution": [execution.kind, execution.emit.value, _data(execution.horizon)],
         "lateness": _data((view.grace, view.horizon, view.retention)),
     }
+    if any(is_by_time_behind_a_join(stage) for stage in root.walk()):
+        kept["groups"] = "by their time"  # they were several once, by the times of their partners
     if view.every is not None:
         kept["every"] = _data(view.every)
     if view.serving.layout is not None:

@@ -17,6 +17,7 @@ from datetime import timedelta
 
 from headwater import model
 from headwater.model import Emit
+from headwater.plan.chain import unproven
 from headwater.plan.key import hidden_identity, key_of
 from headwater.plan.panes import MANY, is_overlapping, pane_aggregate, pane_of, windows_per_row
 from headwater.plan.planned import Execution
@@ -31,7 +32,6 @@ from headwater.plan.stages import (
     Scan,
     Stage,
     TopN,
-    Union,
 )
 from headwater.plan.state import ends, horizon, is_by_identity, is_endless, is_table
 
@@ -76,7 +76,7 @@ def refused_execution(view: model.View, root: Stage) -> str | None:
 
 def _not_live(view: model.View, root: Stage) -> str | None:
     append_only = next(_append_only(root), None)
-    obstacle = next(_obstacles(root), None)
+    obstacle = next(_obstacles(view, root), None)
     if obstacle is None and append_only and view.emit is Emit.CHANGES:
         return f"Spark's streaming keeps no changes of {append_only}"
     if obstacle is None and view.every is not None:
@@ -187,15 +187,18 @@ def settles(root: Stage) -> bool:
     return not is_table(root) and not any(is_endless(stage) for stage in root.walk())
 
 
-def _obstacles(root: Stage) -> Iterator[str]:
-    """Why Spark's streaming operators can't execute the stages."""
+def _obstacles(view: model.View, root: Stage) -> Iterator[str]:
+    """Why Spark's streaming operators can't execute the stages, or are not known to do so soundly."""
     if shows_events(root):
         yield "whether an event was there before is asked of the log"
     for stage in root.walk():
         own = _obstacle(stage)
         if own:
             yield own
-        yield from _chained(stage)
+    once = next(_append_only(root), None) is not None  # changes of it are refused for that, wherever it stands
+    chained = unproven(root, Emit.FINAL if once else view.emit or Emit.CHANGES)
+    if chained:
+        yield chained
 
 
 def _obstacle(stage: Stage) -> str | None:
@@ -233,21 +236,6 @@ def _join_obstacle(stage: Join) -> str | None:
     if stage.window is not None and stage.kind not in _LIVE_WINDOW_JOINS:
         return f"Spark's streaming has no {stage.kind} join of windows"
     return None
-
-
-def _chained(stage: Stage) -> Iterator[str]:
-    """Why a stateful stage can't follow those below it. Proven: dedup before anything, a join before an aggregate."""
-    if isinstance(stage, Union) and not is_stateless(stage):
-        yield "a union reads rows of stateful operators"
-    if isinstance(stage, STATELESS):
-        return
-    for below in (found for source in stage.inputs for found in source.walk()):
-        if isinstance(below, Aggregate):
-            yield "an aggregate feeds another stateful operator"
-        elif isinstance(below, Join) and not isinstance(stage, Aggregate):
-            yield "a join feeds another stateful operator that isn't an aggregate"
-        elif isinstance(below, Deduplicate) and isinstance(stage, Deduplicate):
-            yield "one deduplication feeds another"
 
 
 def _append_only(root: Stage) -> Iterator[str]:

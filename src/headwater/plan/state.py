@@ -107,8 +107,33 @@ def order_time(call: OverCall, below: Stage) -> Field | None:
 
 
 def ends(keys: Iterable[Expression], below: Stage) -> bool:
-    """Whether a group of these keys is over at some instant: one of them is a time."""
-    return any((field := _column(key, below)) is not None and _is_time(field) for key in keys)
+    """Whether a group of these keys is over at some instant: one of them is a time that every row has.
+
+    Behind an outer join the time of the other side can be NULL, and rows without a time go on for ever.
+    """
+    fields = (_column(key, below) for key in keys)
+    return any(field is not None and _is_time(field) and not field.nullable for field in fields)
+
+
+def is_by_time_behind_a_join(stage: Stage) -> bool:
+    """Whether a stage groups the rows of a join by the instant of one of their sides, and not by a window."""
+    roles = {field.role for field in times_among_keys(stage)}
+    is_joined = any(isinstance(found, Join) for below in stage.inputs for found in below.walk())
+    return is_joined and bool(roles) and not any(role.bounds_window for role in roles if role)
+
+
+def times_among_keys(stage: Stage) -> list[Field]:
+    """The keys of a stage that are times, whether or not every row has them."""
+    match stage:
+        case Aggregate():
+            keys = [named.expression for named in stage.keys]
+        case Deduplicate():
+            keys = list(stage.keys)
+        case TopN():
+            keys = list(stage.partition)
+        case _:
+            return []
+    return [field for key in keys if (field := _column(key, stage.input)) and _is_time(field)]
 
 
 def _is_time(field: Field) -> bool:

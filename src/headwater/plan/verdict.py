@@ -42,7 +42,7 @@ from headwater.plan.stages import (
     Scan,
     Stage,
 )
-from headwater.plan.state import is_table, known_reach, reach, unbounded
+from headwater.plan.state import is_table, known_reach, reach, times_among_keys, unbounded
 from headwater.sql.refusal import did_you_mean
 
 
@@ -111,7 +111,8 @@ def _judge_state(context: Context, root: Stage) -> None:
     for stage in unbounded(root):
         remedy = remedy_of(stage) if stated is None else None
         if remedy is not None and not any(is_table(below) for below in stage.inputs):
-            _report(context, UnboundedState, remedy.what, stage.origin, detail=remedy.detail, hint=remedy.hint)
+            detail = _why_endless(stage) or remedy.detail
+            _report(context, UnboundedState, remedy.what, stage.origin, detail=detail, hint=remedy.hint)
     judge_endless(context, root, stated)
     _judge_retention(context, root)
     needed = known_reach(root)
@@ -126,6 +127,14 @@ def _judge_state(context: Context, root: Stage) -> None:
             f"{model.spell_duration(needed)}.",
             hint=f"Write {name} = '{model.spell_duration(needed)}' or more.",
         )
+
+
+def _why_endless(stage: Stage) -> str | None:
+    """Why a group that has a time among its keys never ends; None if it has none."""
+    missing = next((field.name for field in times_among_keys(stage) if field.nullable), None)
+    if missing is None:
+        return None
+    return f'Its column "{missing}" is a time, but rows without a partner don\'t have it, and their group never ends.'
 
 
 def _judge_retention(context: Context, root: Stage) -> None:
