@@ -50,6 +50,7 @@
     │   ├── ViewInterrupted           a run of a view was cut off by something else; a retry may succeed
     │   ├── ViewBusy  OutletBusy      another run works on the view, or sends; a retry may succeed
     │   ├── CheckpointDamaged         Spark can't read the checkpoint of a view
+    │   ├── RowsDropped               Spark dropped rows of a version of a view, which is not served
     │   ├── PromotionRefused          a project that runs can't take changed declarations over
     │   ├── NotReached                a view had not come to a position in time; a retry may succeed
     │   ├── Overloaded                as much is under way as may be at a time; a retry may succeed
@@ -625,6 +626,10 @@ class OutletBusy(OperatorError):
 
 class CheckpointDamaged(OperatorError):
     """Spark can't read the checkpoint of a view. The log has all that is needed to build it anew."""
+
+
+class RowsDropped(OperatorError):
+    """Spark dropped admitted rows of a version of a view: it is unsound, and neither served nor gone on with."""
 
 
 class JavaMissing(OperatorError):

@@ -23,7 +23,9 @@ def test_a_view_is_paused_and_resumed(bank: Bank) -> None:
     assert 'headwater_view_paused{view="spend"} 1.0' in bank.client.get("/metrics").text
     assert bank.client.get("/views/spend").status_code == 200, "what it has is served"
     bank.client.post("/views/untouched/pause")
-    assert bank.client.get("/readyz").json() == {"ready": True, "stopped": 0, "empty": 0}, "as its operator wants it"
+    assert bank.client.get("/readyz").json() == {"ready": True, "stopped": 0, "empty": 0, "unsound": 0}, (
+        "as its operator wants it"
+    )
     resumed = bank.client.post("/views/spend/resume")
     assert (resumed.status_code, resumed.json()) == (202, {"view": "spend", "paused": None})
     assert bank.client.get("/status").json()["views"][0]["state"] == "at rest"

@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headwater.errors import CallError, HeadwaterError, InternalError, StoreUnavailable
 from headwater.serve.problem import problem_of, status_of
+from headwater.store.sound import mark
 from tests.serve.conftest import Bank, event
 
 
@@ -29,7 +30,27 @@ def test_the_status_names_every_topic_and_view(bank: Bank) -> None:
 def test_the_process_is_alive_before_its_views_are_ready(bank: Bank) -> None:
     assert bank.client.get("/healthz").json() == {"alive": True}
     found = bank.client.get("/readyz")
-    assert (found.status_code, found.json()) == (503, {"ready": False, "stopped": 0, "empty": 2})
+    assert (found.status_code, found.json()) == (503, {"ready": False, "stopped": 0, "empty": 2, "unsound": 0})
+
+
+def test_a_view_of_which_rows_were_dropped_is_not_served(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=event(1))
+    bank.write([("c1", "1.00", 1)])
+    assert bank.client.get("/views/spend").status_code == 200
+    store = bank.project._opened_views().store("spend")
+    epoch = store.open(bank.target, bank.project.plan().view("spend").fingerprint)
+    mark(store, bank.target, epoch, 1, dropped=7)
+    for way in ("/views/spend", "/views/spend/changes"):
+        found = bank.client.get(way)
+        assert found.status_code == 500 and found.json()["type"] == "urn:headwater:error:rows-dropped", way
+        assert "headwater replay spend" in found.json()["hint"]
+    ready = bank.client.get("/readyz")
+    assert (ready.status_code, ready.json()["unsound"]) == (503, 1)
+    (spend, _) = bank.client.get("/status").json()["views"]
+    assert (spend["state"], spend["unsound"]) == ("unsound", {"version": 1, "dropped": 7})
+    assert 'headwater_view_unsound{view="spend"} 1.0' in bank.client.get("/metrics").text
+    firing = [alert["detail"] for alert in bank.client.get("/alerts").json()["alerts"]]
+    assert firing == ["Spark dropped 7 rows of version 1: headwater replay spend"]
 
 
 def test_metrics_are_what_prometheus_reads(bank: Bank) -> None:

@@ -118,7 +118,7 @@ def _wait(project: Project, duration: timedelta | None, stop: threading.Event, r
     while not stop.wait(0.2) and running.is_alive() and time.monotonic() < ends:
         if not first or time.monotonic() - told >= _TOLD:
             status = project.status()
-            if not first and all(view.version is not None or view.state == "stopped" for view in status.views):
+            if not first and all(view.version is not None or view.has_stopped for view in status.views):
                 first = True
                 console.print(f"every view is served after {time.monotonic() - began:.1f} s")
                 ends = time.monotonic() + duration.total_seconds() if duration else ends

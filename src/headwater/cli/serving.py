@@ -112,14 +112,17 @@ def demo(
 
 @command
 def status(project: Folder = HERE, json_: Json = False) -> int:
-    """Show how topics and views are: heads, watermarks, lag, ledgers. Exit code 1 if a ledger leaves a remainder."""
+    """Show how topics and views are: heads, watermarks, lag, ledgers.
+
+    Exit code 1 if a ledger leaves a remainder, or a view is unsound.
+    """
     with hw.open(project) as opened:
         found = opened.status()
     if json_:
         print_json(found.as_dict())
     else:
         show_status(found)
-    return 1 if any(view.ledger and view.ledger.remainder for view in found.views) else 0
+    return 1 if any(view.unsound or (view.ledger and view.ledger.remainder) for view in found.views) else 0
 
 
 @command

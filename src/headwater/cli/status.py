@@ -23,6 +23,9 @@ def show_status(status: Status) -> None:
     if status.views:
         console.print()
         show_rows([_view(view) for view in status.views], list(_view(status.views[0])))
+    for view in status.views:
+        if view.unsound:
+            console.print(f"[bold red]unsound:[/] {escape(str(view.unsound.error(view.view)))}")
     running = [_figures(view.figures, status) for view in status.views if view.figures]
     if running:
         console.print()

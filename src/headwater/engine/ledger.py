@@ -9,6 +9,9 @@ keeps state. What one count has more than the next was lost between them, and ev
     expanded    what an EXPLODE made of the rows beyond one for each (less than none, where it gave no element)
     used        it reached the view
 
+What is lost in an operator that keeps state, or between two of them, has no fate. It is *dropped* or went *astray*,
+which must never happen.
+
 A row in several windows has an *assignment* to each. Its own fate is that of its last window: a row is late once it is
 too late even for that one. Assignments are counted beside the rows, each on its own.
 """
@@ -29,6 +32,8 @@ from headwater.engine.stamp import COMMIT, LAST, NEW, WINDOWS, barrier
 Fate = Literal["filtered", "late", "duplicates", "expanded"]
 LOGGED = "logged"
 """How many rows the log says there were, which is known without any query."""
+DROPPED, ASTRAY = "dropped", "astray"
+"""How many rows Spark's operators have dropped, and how many were lost between two of them."""
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
 EQUAL = "late_by_equality"
 """How many of the late rows had the very time of the watermark that they met."""

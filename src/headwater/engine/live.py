@@ -7,11 +7,10 @@ each number once, so that a retry, a crash or a second driver changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -27,9 +26,9 @@ from headwater.engine.cut import Cut
 from headwater.engine.failure import failure_of
 from headwater.engine.ledger import FIRST, LOGGED, Tally, metered, observed
 from headwater.engine.lower import KEEP, Lowering
+from headwater.engine.operators import lost_in
 from headwater.engine.scan import live_scan
 from headwater.engine.view import output_schema, pace_of
-from headwater.errors import InternalError
 from headwater.log import TopicLog
 from headwater.log.read import count_rows
 from headwater.log.watch import Watch
@@ -39,8 +38,6 @@ from headwater.plan.execution import is_stateless
 from headwater.plan.stages import Aggregate, Assign, Late, Project, Scan, Stage
 
 _NONE: Mapping[str, str] = {}
-_LOOKED_AT = 50
-"""Every so many batches Spark's own figures are looked at; it keeps those of the last hundred."""
 _IN_FILES = "rocksdbSstFileSize"
 _OUTPUT = {Emit.FINAL: "append", Emit.CHANGES: "update"}
 
@@ -57,6 +54,7 @@ class Effort:
 class Changes:
     """What one micro-batch changed: rows to write, keys that are gone, and where the topics were read up to.
 
+    A batch whose ledger says that rows were `dropped` isn't what the view says: its rows must not be served.
     What is final at the watermark `settled` has been delivered with this batch or before it. Where rows are emitted
     once they are final, Spark does so by the watermark with which a batch begins.
     """
@@ -90,9 +88,10 @@ class _Run:
         """What the batch that was executed last has counted; the log says that it has so many rows."""
         execution = self.query._jsq.streamingQuery().lastExecution()
         counts = observed(execution)
+        lost = lost_in(self.spark._jvm, execution, counts)
         if FIRST not in counts:
             counts |= metered(execution, logged)
-        return self.tally.ledger(counts) | {LOGGED: logged}
+        return self.tally.ledger(counts) | {LOGGED: logged} | lost
 
     def effort(self, planned_at: datetime) -> Effort:
         """What a batch costs; it may have been planned by a run before."""
@@ -142,19 +141,6 @@ class LiveView:
             query.awaitTermination()
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, run.failures[0] if run.failures else cause) from cause
-        self._refuse_dropped(query.recentProgress)
-
-    def _refuse_dropped(self, progress: Sequence[Mapping[str, Any]]) -> None:
-        """Spark drops what comes behind its own watermark without a word; admitted rows never do."""
-        operators = [operator for batch in progress for operator in batch["stateOperators"]]
-        dropped = sum(operator.get("numRowsDroppedByWatermark", 0) for operator in operators)
-        if dropped:
-            raise InternalError(
-                f'Spark dropped {dropped} admitted rows of view "{self.planned.name}"',
-                detail="Its watermark is ahead of the stamps. The log is complete; the rows of this version are not.",
-                hint="Report it with the declaration of the view, and don't use this version.",
-                view=self.planned.name,
-            )
 
     def frame(
         self,
@@ -187,8 +173,6 @@ class LiveView:
             changed = as_arrow(shown, None)
             effort = run.effort(self.checkpoint.began_at(number))
             self.deliver(self._changes(changed, number, run.ledger(self._logged(number)), effort))
-            if number % _LOOKED_AT == 0:
-                self._refuse_dropped(run.query.recentProgress)
         except Exception as cause:
             run.failures.append(cause)
             raise

@@ -21,6 +21,8 @@ from headwater.model import spell_duration
 STAMP, COMMIT, ROW, ID, TIME = "__stamp", "__commit", "__row", "__id", "__time"
 END, LAST, WINDOWS, NEW, POSITION = "__end", "__last", "__windows", "__new", "__position"
 BEHIND = "__behind"
+MARKED = "marked"
+"""The name of the barriers before operators that come behind another one, with a number."""
 CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, WINDOWS, NEW, POSITION, BEHIND)
 """What travels beside a row up to the first operator that keeps state, as far as it is known.
 

@@ -23,6 +23,9 @@ class Ledger:
     watermark that they met: with a millisecond more of delay or grace they are in time. `assigned` says the same of
     rows in windows, each counted on its own: a row can be late for one of its windows and in time for another. `lost`
     rows of its topics were declared lost: the view may have used them before that, and a replay can't.
+
+    Rows are counted up to the first operator that keeps state. What is lost behind that, in an operator or between two
+    of them, is `dropped`, and part of the remainder.
     """
 
     view: str
@@ -38,6 +41,7 @@ class Ledger:
     late_by_equality: int = 0
     assigned: Mapping[str, int] | None = None
     lost: int = 0
+    dropped: int = 0
 
     @property
     def rows_in(self) -> int:
@@ -51,7 +55,8 @@ class Ledger:
         >>> Ledger("v", 1, {}, logged=10, used=7, filtered=2, late=1, duplicates=0).remainder
         0
         """
-        return self.logged + self.expanded - self.used - self.filtered - self.late - self.duplicates
+        explained = self.used + self.filtered + self.late + self.duplicates - self.dropped
+        return self.logged + self.expanded - explained
 
 
 def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mapping[str, int], dead: int = 0) -> Ledger:
@@ -70,4 +75,5 @@ def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mappi
         dead=dead,
         late_by_equality=counts.get("late_by_equality", 0),
         assigned=windows or None,
+        dropped=counts.get("dropped", 0) + counts.get("astray", 0),
     )

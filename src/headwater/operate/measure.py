@@ -73,15 +73,16 @@ def _remainder(status: Status) -> Iterator[Measure]:
     for view in status.views:
         left = view.ledger.remainder if view.ledger else 0
         detail = f"{left:,} rows were lost or doubled: headwater verify {view.view}"
+        if view.unsound is not None:  # it may be of a version that isn't served yet
+            left = view.unsound.dropped
+            detail = f"Spark dropped {left:,} rows of version {view.unsound.version}: headwater replay {view.view}"
         yield Measure("view", view.view, abs(left), detail)
 
 
 def _stopped(status: Status) -> Iterator[Measure]:
     for view in status.views:
         error = view.figures.error if view.figures else None
-        yield Measure(
-            "view", view.view, view.state == "stopped" and error is not None, (error or {}).get("summary", "")
-        )
+        yield Measure("view", view.view, view.has_stopped and error is not None, (error or {}).get("summary", ""))
     for topic in status.topics:
         yield Measure("topic", topic.topic, topic.stopped is not None, topic.stopped or "")
     for outlet in status.outlets:

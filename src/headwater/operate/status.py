@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from headwater.errors import HeadwaterError, LogDamaged
+from headwater.errors import HeadwaterError, LogDamaged, RowsDropped
 from headwater.intake.redrive import count_open
 from headwater.log import TopicLog
 from headwater.log.journal import instant
@@ -19,6 +19,7 @@ from headwater.operate.integrity import Integrity
 from headwater.operate.ledger import Ledger
 from headwater.operate.outlet import Sent
 from headwater.operate.wish import Paused
+from headwater.store.sound import unsound
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,26 @@ class StoreStatus:
 
 
 @dataclass(frozen=True)
+class Unsound:
+    """A version of which Spark dropped so many rows: it is not served."""
+
+    version: int
+    dropped: int
+
+    def error(self, view: str) -> RowsDropped:
+        """What whoever reads the view is told."""
+        return unsound(view, self.version, self.dropped)
+
+
+@dataclass(frozen=True)
 class ViewStatus:
     """A view: where its store is, how far behind the log that is, its ledger, and the figures of its run, if it runs.
 
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
     runs, here or in another process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store
-    can't be asked; `paused` if the operator has paused it, and the field `paused` says since when and why. `stores` are
-    all that it is kept in, the one that leads first: what is told of the view is told of that one.
+    can't be asked; `paused` if the operator has paused it, and the field `paused` says since when and why; `unsound` if
+    Spark dropped rows of the version that is served, or of one that was to take its place. `stores` are all that it is
+    kept in, the one that leads first: what is told of the view is told of that one.
     """
 
     view: str
@@ -95,6 +109,12 @@ class ViewStatus:
     figures: Figures | None = None
     stores: tuple[StoreStatus, ...] = ()
     paused: Paused | None = None
+    unsound: Unsound | None = None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether its run has ended for good, or could not go on."""
+        return self.state in ("stopped", "unsound")
 
     @property
     def lag(self) -> int:
@@ -153,6 +173,7 @@ class Status:
         found |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
         found |= {"stores": [asdict(store) for store in view.stores]}
         found |= {"paused": asdict(view.paused) if view.paused else None}
+        found |= {"unsound": asdict(view.unsound) if view.unsound else None}
         figures = view.figures.as_dict(self.at) if view.figures else {}
         found |= {name: figures.get(name) for name in _FIGURES}
         if view.ledger is None:
@@ -189,4 +210,6 @@ _FIGURES = (
     "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
     "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",
 )  # fmt: skip
-_COUNTS = ("rows_in", "used", "filtered", "late", "late_by_equality", "duplicates", "expanded", "dead", "remainder")
+_COUNTS = (
+    "rows_in", "used", "filtered", "late", "late_by_equality", "duplicates", "expanded", "dead", "dropped", "remainder",
+)  # fmt: skip

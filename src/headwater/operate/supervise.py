@@ -27,6 +27,7 @@ from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
 from headwater.store import Batch, Position, Store, Target
+from headwater.store.sound import DROPPED, mark, unsound
 
 if TYPE_CHECKING:
     from headwater.engine.live import Changes, LiveView
@@ -245,6 +246,7 @@ class Run:
 
         def deliver(changes: Changes) -> None:
             nonlocal is_served
+            self._check_sound(target, epoch, changes)
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             began = time.monotonic()
@@ -267,6 +269,13 @@ class Run:
             self._stream(view)
         if self.halt.is_wanted and self.watch is None:
             raise _stopped(self.planned.name)
+
+    def _check_sound(self, target: Target, epoch: int, changes: Changes) -> None:
+        """Refuse a batch of which rows were dropped, and mark its version first: nobody shall go on with it."""
+        dropped = changes.ledger.get(DROPPED, 0)
+        if dropped:
+            mark(self.store, target, epoch, changes.number, dropped)
+            raise unsound(target.view, target.version, dropped)
 
     def _serve_at(self, number: int, heads: Mapping[str, int], commits: Mapping[str, int]) -> bool:
         """Serve a version that follows once it has come to where the heads were when it began; tell whether it has."""

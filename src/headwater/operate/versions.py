@@ -25,6 +25,7 @@ from headwater.model import spell_duration
 from headwater.operate.lock import LEASE, Held, locked
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
+from headwater.store.sound import check_sound
 
 CHANGED = "its declaration has changed"
 GONE = "its checkpoint is gone"
@@ -161,9 +162,12 @@ class Versions:
     def _obstacle(self, version: Version, position: Position) -> str | None:
         """Why a version can't be gone on from. The store is written first: it may be ahead by one batch.
 
+        `RowsDropped` if it is unsound: another one of the same plan may become so again, and is built when asked for.
         A view that is settled has no other state than its position in the store, and what it can compute again.
         """
         checkpoint = self.checkpoint(version.target.version)
+        if checkpoint.last_begun() is not None:  # a replay has thrown it away
+            check_sound(self.store, self.planned.name, version.target.version)
         if replaced := self._replaced(checkpoint):
             if self.logs[replaced].watermark < position.watermark:
                 raise self._unpublished(replaced)

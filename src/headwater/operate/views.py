@@ -32,7 +32,7 @@ from headwater.operate.ledger import Ledger, ledger_of
 from headwater.operate.mend import mend
 from headwater.operate.promotion import Promotion, is_read
 from headwater.operate.query import DEFAULT_STORE, Queries
-from headwater.operate.status import StoreStatus, ViewStatus, lag_of
+from headwater.operate.status import StoreStatus, Unsound, ViewStatus, lag_of
 from headwater.operate.supervise import CaughtUp, Patience, Reading, Run
 from headwater.operate.verify import Verified, differences
 from headwater.operate.versions import Versions
@@ -46,7 +46,8 @@ from headwater.plan.approximate import tolerances
 from headwater.plan.outlet import is_only_added_to
 from headwater.plan.stages import Scan
 from headwater.query import Engine
-from headwater.store import OpenStore, Position, SeveralStores, Store, Version, open_store
+from headwater.store import OpenStore, Position, Store, Version, open_store
+from headwater.store.sound import SoundStore, check_sound, dropped_from
 
 if TYPE_CHECKING:
     from headwater.engine.batch import BatchView
@@ -224,10 +225,17 @@ class Views:
             halt.now()
 
     def query(self, sql: str, store: str | None = None, limit: int | None = None, *, native: bool = False) -> pa.Table:
-        """Answer a statement in the SQL of views, or, `native`, in the store's own; it can't write."""
-        if native:
-            return self._store(store or DEFAULT_STORE).query(sql, limit)
-        return self.queries.answer(sql, store, limit)
+        """Answer a statement in the SQL of views, or, `native`, in the store's own; it can't write.
+
+        `RowsDropped` if a view that it names is unsound.
+        """
+        if not native:
+            return self.queries.answer(sql, store, limit)
+        opened = self._store(store or DEFAULT_STORE)
+        for planned in self._declared():
+            if planned.view.materialized and planned.name.lower() in sql.lower():
+                check_sound(opened, planned.name)
+        return opened.query(sql, limit)
 
     @cached_property
     def queries(self) -> Queries:
@@ -329,10 +337,11 @@ class Views:
         return [self._status(planned, dead, running.get(planned.name)) for planned in kept]
 
     def _status(self, planned: PlannedView, dead: Mapping[str, int], figures: Figures | None) -> ViewStatus:
-        version, ledger, error = None, None, None
+        version, ledger, error, unsound = None, None, None, None
         try:
             version = self.served(planned.name)
             ledger = self.ledger(planned.name) if version else None
+            unsound = self._unsound(planned, version)
         except HeadwaterError as failure:  # who asks how things are must be told when a store is away
             error = failure.summary
         position = version.position if version else None
@@ -341,7 +350,7 @@ class Views:
         heads = {name: _head(log) for name, log in self._logs(planned).items()}
         return ViewStatus(
             planned.name,
-            figures.state if figures else at_rest,
+            "unsound" if unsound else figures.state if figures else at_rest,
             planned.execution.kind,
             planned.emit.value,
             planned.view.store or DEFAULT_STORE,
@@ -356,7 +365,23 @@ class Views:
                 for name in planned.view.stores or [DEFAULT_STORE]
             ),
             paused,
+            unsound,
         )
+
+    def _sound(self, planned: PlannedView) -> Version:
+        """The version that is served; `RowsDropped` if it must not be."""
+        version = self._versions(planned).promoted()
+        check_sound(self._store_of(planned), planned.name, version.target.version)
+        return version
+
+    def _unsound(self, planned: PlannedView, served: Version | None) -> Unsound | None:
+        """The version that Spark dropped rows of, if it is the one that is served or one that was to take its place."""
+        store, first = self._store_of(planned), served.target.version if served else 0
+        for version in reversed(store.versions(planned.name)):
+            number = version.target.version
+            if number >= first and (dropped := dropped_from(store, planned.name, number)):
+                return Unsound(number, dropped)
+        return None
 
     def _store_status(
         self,
@@ -381,7 +406,7 @@ class Views:
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""
         planned = self._plan.view(name)
-        version = self._versions(planned).promoted()
+        version = self._sound(planned)
         number, commits = version.target.version, _commits(planned, version)
         store = self._store_of(planned)
         with failures_of(planned.name):
@@ -400,7 +425,7 @@ class Views:
 
         planned = self._plan.view(name)
         asked = typed_row(planned.name, planned.columns, row)
-        version = self._versions(planned).promoted()
+        version = self._sound(planned)
         commits = _commits(planned, version)
         with failures_of(planned.name):
             view = replace(self._batch_at(planned, commits).tracing(), between=span_of(planned, asked))
@@ -501,11 +526,9 @@ class Views:
     def _store(self, names: str) -> Store:
         """The store of this name; of several, with commas between them, the first one leads."""
         with self._guard:
-            leader, *followers = [self._opened(name.strip()) for name in names.split(",")]
-            if not followers:
-                return leader
             if names not in self._together:
-                self._together[names] = SeveralStores(leader, followers)
+                leader, *followers = [self._opened(name.strip()) for name in names.split(",")]
+                self._together[names] = SoundStore(leader, followers)
             return self._together[names]
 
     def _opened(self, name: str) -> Store:

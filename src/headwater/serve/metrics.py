@@ -71,6 +71,7 @@ def _views(status: Status) -> Iterator[Metric]:
     )
     stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
     paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
+    unsound = GaugeMetricFamily("headwater_view_unsound", "1 if Spark dropped rows of a view.", labels=["view"])
     fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
     remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
     behind = GaugeMetricFamily(
@@ -80,15 +81,16 @@ def _views(status: Status) -> Iterator[Metric]:
         lag.add_metric([view.view], view.lag)
         for store in view.stores:
             stores.add_metric([view.view, store.store], store.lag)
-        stopped.add_metric([view.view], float(view.state == "stopped"))
+        stopped.add_metric([view.view], float(view.has_stopped))
         paused.add_metric([view.view], float(view.paused is not None))
+        unsound.add_metric([view.view], float(view.unsound is not None))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
             for fate in _LEDGER:
                 fates.add_metric([view.view, fate], getattr(view.ledger, fate))
         if view.watermark is not None and view.watermark.year > 1970:
             behind.add_metric([view.view], (status.at - view.watermark).total_seconds())
-    yield from (lag, stores, stopped, paused, fates, remainder, behind)
+    yield from (lag, stores, stopped, paused, unsound, fates, remainder, behind)
 
 
 def _runs(status: Status) -> Iterator[Metric]:

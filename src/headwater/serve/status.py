@@ -58,7 +58,7 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/readyz")
     def ready() -> Response:
-        """Whether the log and the stores answer, and no view has stopped; 503 if not. It names no view.
+        """Whether the log and the stores answer, and no view has stopped or is unsound; 503 if not. It names no view.
 
         A view that is paused is as its operator wants it.
         """
@@ -70,8 +70,10 @@ def routes(service: Service) -> APIRouter:
             return answer({"ready": False, "reason": error.code()}, 503)
         stopped = sum(view.state == "stopped" for view in views)
         empty = sum(view.version is None and view.paused is None for view in views)
-        is_ready = not stopped and not empty
-        return answer({"ready": is_ready, "stopped": stopped, "empty": empty}, 200 if is_ready else 503)
+        unsound = sum(view.unsound is not None for view in views)
+        is_ready = not (stopped or empty or unsound)
+        found = {"ready": is_ready, "stopped": stopped, "empty": empty, "unsound": unsound}
+        return answer(found, 200 if is_ready else 503)
 
     return router
 

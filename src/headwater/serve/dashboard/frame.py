@@ -92,7 +92,7 @@ def _summed_up(history: History) -> tuple[str, Health]:
     """How the whole is, in a few words."""
     assert history.status is not None
     views = history.status.views
-    for state in ("stopped", "unreachable", "waiting", "paused", "starting"):
+    for state in ("unsound", "stopped", "unreachable", "waiting", "paused", "starting"):
         found = sum(view.state == state for view in views)
         if found:
             return f"{found} of {len(views)} views {state}", health_of(state)

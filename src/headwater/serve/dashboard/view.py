@@ -93,6 +93,8 @@ class _Heading:
 
 def trouble_of(view: ViewStatus) -> str | None:
     """Why a view doesn't follow, in words; None if it does."""
+    if view.unsound is not None:
+        return str(view.unsound.error(view.view))
     if view.paused is not None:
         return str(view.paused)
     if view.figures is None or view.figures.state not in ("waiting", "stopped"):

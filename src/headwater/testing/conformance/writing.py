@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from headwater.errors import BatchRefused
+from headwater.errors import BatchRefused, RowsDropped
 from headwater.model import Column, Emit
 from headwater.store import Batch, Store, Target
+from headwater.store.sound import SoundStore, dropped_from, mark
 from headwater.testing.conformance.expect import Again, refuses
 from headwater.testing.conformance.targets import ADDED, FINAL, SPEND, batch, position, rows_of
 
@@ -47,6 +48,20 @@ class Writing:
         later = again()
         assert not later.apply(SPEND, later.open(SPEND, "plan"), batch(0, [("a", 1, 1)], rows_in=1))
         assert later.ledger("spend", 1) == {"rows_in": 1}
+
+    def test_a_mark_of_dropped_rows_stays_and_changes_no_row(self, store: Store, again: Again) -> None:
+        """A version of which rows were dropped is not served again, whichever process asks."""
+        epoch = store.open(SPEND, "plan")
+        mark(store, SPEND, epoch, 0, dropped=2)
+        assert dropped_from(again(), "spend", 1) == 2
+        store.apply(SPEND, epoch, batch(1, [("a", 1, 1)], rows_in=1))
+        mark(store, SPEND, epoch, 2, dropped=3)
+        later = again()
+        assert later.ledger("spend", 1) == {"dropped": 5, "rows_in": 1}
+        assert rows_of(later) == {("a", 1, "1.00")}
+        assert later.position("spend", 1) == replace(position(1), batch=2)
+        with refuses(RowsDropped, match="dropped 5 of its rows"):
+            SoundStore(later, []).read("spend", 1)
 
     def test_a_batch_that_was_applied_with_other_commits_is_refused(self, store: Store) -> None:
         """A checkpoint that starts again at batch 0 would otherwise be taken for a retry, and its rows be lost."""
