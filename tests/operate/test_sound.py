@@ -27,7 +27,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 PROJECT = """
 CREATE STREAM labels (id STRING, player STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at - INTERVAL '1' SECOND);
 CREATE STREAM scores (id STRING, player STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at - INTERVAL '1' SECOND);
-CREATE MATERIALIZED VIEW scored AS
+CREATE MATERIALIZED VIEW scored WITH (emit = 'final') AS
 SELECT l.id, l.at, count(s.id) AS n FROM labels l LEFT JOIN scores s
 ON s.player = l.player AND s.at BETWEEN l.at - INTERVAL '2' MINUTE AND l.at GROUP BY l.id, l.at;
 """
@@ -112,6 +112,7 @@ def test_what_is_dropped_under_a_run_stops_the_view_in_that_batch() -> None:
             arrive(world, 7)
             eventually(lambda: world.project.status().views[0].state, "unsound")
             assert refused(world) == EVERY_WAY
+            eventually(lambda: len(done), 1)
         assert [isinstance(found.error, RowsDropped) for found in done] == [True]
 
 
