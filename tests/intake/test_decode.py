@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import headwater as hw
 from headwater.errors import ArgumentRefused
 from headwater.intake import DEAD, Decoded, Decoder
 from headwater.model import CONTENT, INSTANT, Column, Stream, Table
@@ -321,3 +323,19 @@ def test_equal_content_has_one_id_whatever_form_it_came_in() -> None:
     ids = {found for form in forms for found in Decoder(stream).decode(form).rows["_id"].to_pylist()}
     assert len(ids) == 1
     assert len(ids.pop()) == 32
+
+
+def test_a_null_where_a_nested_value_must_be_is_named_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "headwater.toml").write_text('name = "shop"')
+    (tmp_path / "shop.sql").write_text(
+        "CREATE STREAM orders (id STRING, items ARRAY<STRUCT<sku: STRING NOT NULL, n: INT>>, "
+        "tags MAP<STRING, INT NOT NULL>, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL '1' SECOND)"
+    )
+    at = "2026-01-01T12:00:00Z"
+    with hw.open(tmp_path) as project:
+        project.append("orders", [{"id": "1", "items": [{"sku": "a"}, {"sku": None, "n": 1}], "at": at}])
+        project.append("orders", [{"id": "2", "tags": {"x": None}, "at": at}])
+        assert project.dead("orders")["reason"].to_pylist() == [
+            'column "items[1].sku" has no value and must have one: STRING NOT NULL is declared',
+            "column \"tags['x']\" has no value and must have one: INT NOT NULL is declared",
+        ]

@@ -74,7 +74,7 @@ def test_a_row_is_late_for_a_group_without_an_end_once_it_is_no_longer_retained(
         "SELECT customer, count(*) AS n FROM orders GROUP BY customer;"
         "CREATE MATERIALIZED VIEW missed AS SELECT id FROM late(v)"
     )
-    assert found[1:] == ["Late for at and a grace of 1 week 1 hour", "Scan stream orders: id, at"]
+    assert found[1:] == ["Late for at and a grace of 7 days 1 hour", "Scan stream orders: id, at"]
 
 
 def test_without_windows_each_copy_is_turned_away_by_its_time_where_something_is_kept() -> None:

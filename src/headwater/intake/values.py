@@ -256,22 +256,24 @@ def describe_misfit(name: str, value: Any, kind: pa.DataType, shown: Callable[[A
     if isinstance(culprit, Mapping) and culprit.get(TWICE):
         return f'"{path}" names "{next(iter(culprit[TWICE]))}" twice'
     if culprit is None:
-        return f'"{path}" is missing, and {spell_type(expected)} NOT NULL is declared'
+        return f'column "{path}" has no value and must have one: {spell_type(expected)} NOT NULL is declared'
     return f'column "{path}" is {shown(culprit)}, which doesn\'t fit {spell_type(expected)}'
 
 
 def _culprit(path: str, value: Any, kind: pa.DataType) -> tuple[str, Any, pa.DataType]:
-    for inner, child, child_kind in _children(path, value, kind):
-        if column_of([child], child_kind).bad is not None:
-            return _culprit(inner, child, child_kind)
+    for inner, child, field in _children(path, value, kind):
+        if child is None and not field.nullable:
+            return inner, child, field.type
+        if column_of([child], field.type).bad is not None:
+            return _culprit(inner, child, field.type)
     return path, value, kind
 
 
-def _children(path: str, value: Any, kind: pa.DataType) -> Iterable[tuple[str, Any, pa.DataType]]:
+def _children(path: str, value: Any, kind: pa.DataType) -> Iterable[tuple[str, Any, pa.Field]]:
     if pa.types.is_struct(kind) and isinstance(value, Mapping):
-        return [(f"{path}.{field.name}", value.get(field.name), field.type) for field in kind]
+        return [(f"{path}.{field.name}", value.get(field.name), field) for field in kind]
     if pa.types.is_list(kind) and isinstance(value, list | tuple):
-        return [(f"{path}[{at}]", item, kind.value_type) for at, item in enumerate(value)]
+        return [(f"{path}[{at}]", item, kind.value_field) for at, item in enumerate(value)]
     if pa.types.is_map(kind) and isinstance(value, Mapping):
-        return [(f"{path}[{key!r}]", item, kind.item_type) for key, item in value.items() if key != TWICE]
+        return [(f"{path}[{key!r}]", item, kind.item_field) for key, item in value.items() if key != TWICE]
     return []

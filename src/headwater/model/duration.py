@@ -18,6 +18,7 @@ _SHORT = {
     "w": "week", "d": "day", "h": "hour", "m": "minute", "min": "minute", "s": "second", "sec": "second",
     "ms": "millisecond", "us": "microsecond", "µs": "microsecond",
 }  # fmt: skip
+_MOST_WEEKS = timedelta(weeks=8)
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµ]+)\s*,?", re.IGNORECASE)
 
 
@@ -49,15 +50,18 @@ def _unit(word: str) -> timedelta | None:
 
 
 def spell_duration(duration: timedelta) -> str:
-    """The duration in whole units; `parse_duration` gives it back.
+    """The duration in whole units; `parse_duration` gives it back. A few whole weeks are weeks, all else is days.
 
-    >>> spell_duration(timedelta(seconds=5400))
-    '1 hour 30 minutes'
+    >>> [spell_duration(timedelta(days=days)) for days in (0.0625, 14, 36_500)]
+    ['1 hour 30 minutes', '2 weeks', '36500 days']
     """
     if duration == timedelta():
         return "0 seconds"
     rest, parts = abs(duration), []
+    in_weeks = rest % _UNITS["week"] == timedelta() and rest <= _MOST_WEEKS
     for name, unit in _UNITS.items():
+        if name == "week" and not in_weeks:
+            continue
         count, rest = divmod(rest, unit)
         if count:
             parts.append(f"{count} {name}{'' if count == 1 else 's'}")
