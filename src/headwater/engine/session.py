@@ -49,6 +49,7 @@ LOG_FILE = "spark.log"
 REQUIRED: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
 }
 """What a view's rows depend on; not to be changed by a project."""
