@@ -8,6 +8,7 @@ CI=true those of a needed server fail.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -39,6 +40,8 @@ if not (os.environ.get("FLOWS") or os.environ.get("HYPOTHESIS_PROFILE")):
     SPARK |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Java's second compiler would be busy for minutes with code that tests run a few times."""
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.register_profile("chaos", deadline=None, max_examples=5000)

@@ -26,6 +26,7 @@
     ├── OperatorError             whoever runs the machines: disk, object store, settings
     │   ├── LogUnavailable            the storage did not answer or refused; a retry may succeed
     │   ├── LogDamaged                an entry or a file of the log is damaged, missing or foreign
+    │   │   └── LogFileMissing            a data file is not there; a retry may succeed
     │   ├── TopicBusy                 other writers kept taking the commit; a retry may succeed
     │   ├── TopicChanged              the declaration no longer fits what the log holds
     │   ├── UpcastFailed              an upcast raised, or returned what isn't of the next version
@@ -487,6 +488,12 @@ class LogUnavailable(OperatorError):
 
 class LogDamaged(OperatorError):
     """An entry or a file of the log is damaged, missing or was written by something else."""
+
+
+class LogFileMissing(LogDamaged):
+    """A data file of the log is not there: for a while, as on a disk of the network, or for good."""
+
+    transient = True
 
 
 class TopicBusy(OperatorError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from headwater.errors import LogDamaged
+from headwater.errors import LogDamaged, LogFileMissing
+
+MISSING = "it is missing"
 
 
 def spell_commits(first: int, last: int) -> str:
@@ -49,8 +51,11 @@ class Damage:
     def file(self, path: str, commits: tuple[int, int], rows: int, reason: str) -> LogDamaged:
         """A data file that is missing, or not as it was written."""
         place = f"{self.url}/{path}"
-        return LogDamaged(
-            f'a file of topic "{self.name}" is damaged',
+        kind, summary = LogDamaged, f'a file of topic "{self.name}" is damaged'
+        if reason == MISSING:
+            kind, summary = LogFileMissing, f'file "{path}" of topic "{self.name}" is missing'
+        return kind(
+            summary,
             detail=f"{place} holds {rows} rows of the commits {commits[0]} to {commits[1]}: {reason}. Nothing was "
             "guessed in its place.",
             hint=self._hint(),

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
+from headwater.log.damage import MISSING
 from headwater.log.datafile import DataFile
 from headwater.log.seal import checksum, checksum_in
 from headwater.log.storage import WHOLE_READ_LIMIT, Storage
@@ -68,7 +69,7 @@ def _wrong_with(storage: Storage, file: DataFile) -> str | None:
     try:
         open_checked(storage, file).close()
     except FileNotFoundError:
-        return "it is missing"
+        return MISSING
     except FileAltered as altered:
         return str(altered)
     except OSError as cause:

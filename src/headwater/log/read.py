@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from headwater.errors import LogDamaged, UpcastFailed
 from headwater.log.clock import MILLISECOND
+from headwater.log.damage import MISSING
 from headwater.log.datafile import OPERATION, OWN_COLUMNS, DataFile, columns_of
 from headwater.log.entry import Entry, Kind
 from headwater.log.integrity import FileAltered, check_files, open_checked
@@ -210,7 +211,7 @@ def read_as_written(log: TopicLog, file: DataFile, columns: Sequence[str] | None
             return parquet.read(names if columns is None else [name for name in columns if name in names])
     except FileNotFoundError:
         if file.path in log.reload().files:
-            raise _damaged(log, file, "it is missing") from None
+            raise _damaged(log, file, MISSING) from None
         raise
     except (FileAltered, pa.ArrowException, OSError) as cause:
         raise _damaged(log, file, str(cause)) from cause

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -34,8 +35,10 @@ LONGEST = timedelta(hours=12)
 SESSIONS = 1000
 """How many sessions there are at most; the oldest ones end."""
 _HTML = Template((Path(__file__).parent / "login.html").read_text("utf-8"))
-_CHECKED_EVERY = 2.0
+_CHECKED_EVERY = 1.0
 """After so many seconds it is looked whether the session of an open page has ended."""
+_LEFT_TO_THE_PAGE = 2.5
+"""So many seconds a page whose session has ended has to go to the login by itself, before its socket is closed."""
 _REFUSED = 1008
 _GUARDED = ("/dashboard", "/_nicegui_ws")
 
@@ -115,22 +118,33 @@ class Guard:
             return
         await self._app(scope, self._watched(scope, receive, send) if scope["type"] == "websocket" else receive, send)
 
+    def _lets_in(self, connection: HTTPConnection) -> bool:
+        try:
+            self._door.access(connection)
+        except HeadwaterError:
+            return False
+        return True
+
     def _watched(self, scope: Scope, receive: Receive, send: Send) -> Receive:
-        """What a page's socket receives; once its session has ended, that it is closed."""
+        """What a page's socket receives; soon after its session has ended, that it is closed.
+
+        Whatever a page shows or does asks for the session again, so that nothing is told or done in between.
+        """
         connection = HTTPConnection(scope)
         coming: asyncio.Task[Message] | None = None
+        ended_at: float | None = None
 
         async def next_message() -> Message:
-            nonlocal coming
+            nonlocal coming, ended_at
             while True:
                 coming = coming or asyncio.ensure_future(receive())
                 await asyncio.wait({coming}, timeout=_CHECKED_EVERY)
-                try:
-                    self._door.access(connection)
-                except HeadwaterError:
-                    coming.cancel()
-                    await send({"type": "websocket.close", "code": _REFUSED})
-                    return {"type": "websocket.disconnect", "code": _REFUSED}
+                if not self._lets_in(connection):
+                    ended_at = ended_at or time.monotonic()
+                    if time.monotonic() - ended_at >= _LEFT_TO_THE_PAGE:
+                        coming.cancel()
+                        await send({"type": "websocket.close", "code": _REFUSED})
+                        return {"type": "websocket.disconnect", "code": _REFUSED}
                 if coming.done():
                     message, coming = coming.result(), None
                     return message

@@ -85,7 +85,7 @@ def _who(visit: Visit) -> None:
         if not visit.may("read"):
             ui.navigate.to(LOGIN)
 
-    ui.timer(5.0, check)
+    ui.timer(1.0, check)
 
 
 def _summed_up(history: History) -> tuple[str, Health]:
