@@ -29,7 +29,7 @@ def resolve(uv: Path, oldest: str, extras: list[str], *options: str | Path) -> l
     """The pins of the package with some extras, each with its hashes, in the order of names."""
     chosen = [option for extra in extras for option in ("--extra", extra)]
     for_all = ["--universal", "--fork-strategy", "fewest", "--python-version", oldest]
-    plain = ["--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--quiet"]
+    plain = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
     command = [uv, "pip", "compile", ROOT / "pyproject.toml", *chosen, *for_all, *plain, *options]
     text = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     return list(PIN.finditer(text))

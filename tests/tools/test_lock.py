@@ -29,17 +29,22 @@ def versions(name: str) -> dict[str, str]:
     return {canonicalize_name(pin["name"]): pin[0].split()[0].partition("==")[2] for pin in pins}
 
 
+def unfit(required: list[str], pinned: dict[str, str]) -> list[str]:
+    """The requirements that a lock doesn't meet."""
+    wanted = map(Requirement, required)
+    return [str(one) for one in wanted if pinned.get(canonicalize_name(one.name), "") not in one.specifier]
+
+
 def test_the_lock_fits_what_the_package_requires() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    required = [Requirement(text) for text in [*project["dependencies"], *extras["dev"], *extras["java"]]]
     pinned = versions("requirements.lock") | versions("requirements-java.lock")
-    unfit = [
-        str(wanted) for wanted in required if pinned.get(canonicalize_name(wanted.name), "") not in wanted.specifier
-    ]
-    assert not unfit, "run `make lock`"
+    assert not unfit([*project["dependencies"], *extras["dev"], *extras["java"]], pinned), "run `make lock`"
 
 
-def test_the_image_has_the_versions_that_are_tested() -> None:
+def test_the_image_has_what_it_needs_in_the_versions_that_are_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    served = [one for extra in ("postgres", "redis", "serve") for one in project["optional-dependencies"][extra]]
     tested, image = versions("requirements.lock"), versions("deploy/requirements.lock")
+    assert not unfit([*project["dependencies"], *served], image), "run `make lock`"
     assert {name: version for name, version in image.items() if tested.get(name) != version} == {}
