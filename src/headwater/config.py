@@ -84,6 +84,9 @@ class ServeSettings(_Section):
         default=timedelta(seconds=30),
         description="How long a body may take, and each part of it; a large one longer, at 64 KiB a second.",
     )
+    access_log: str | None = Field(
+        default=None, description="A file for a JSON line about every request; relative to the project."
+    )
     connections: int = Field(default=2000, ge=1, description="How many connections may be open at a time.")
     page_rows: int = Field(default=10_000, ge=1, description="The most rows of a page of a view.")
     query_rows: int = Field(default=10_000, ge=1, description="The most rows that a query answers.")

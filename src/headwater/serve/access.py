@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from headwater.errors import TokenRefused
 from headwater.operate.audit import set_actor
+from headwater.serve.access_log import LAID_TO
 from headwater.serve.role import Access, Role
 from headwater.serve.tokens import Tokens
 
@@ -20,6 +21,7 @@ def access_of(connection: HTTPConnection, role: Role) -> Access:
     """The access of a request, which must include a role."""
     tokens: Tokens | None = connection.app.state.tokens
     found = Access() if tokens is None else tokens.access(secret_of(connection))
+    connection.scope[LAID_TO] = laid_to(found)
     found.check_role(role)
     set_actor(laid_to(found))
     return found

@@ -9,6 +9,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
 from headwater.serve.access import asks
+from headwater.serve.access_log import AccessLog
 from headwater.serve.body import Bodies
 from headwater.serve.door import Door
 from headwater.serve.encode import answer
@@ -56,6 +57,8 @@ def create_app(service: Service) -> FastAPI:
     if per_second:
         app.add_middleware(RateLimit, rates=Rates(per_second), tokens=app.state.tokens)
     app.add_middleware(SecureHeaders, over_tls=service.settings.tls_cert is not None)
+    if settings.access_log is not None:
+        app.add_middleware(AccessLog, path=service.project.folder / settings.access_log)
     return app
 
 
