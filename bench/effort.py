@@ -27,9 +27,9 @@ class Effort:
 
 def effort_of(action: Callable[[], object]) -> Effort:
     """What an action costs."""
-    began, worked = time.perf_counter(), _worked()
+    began, before = time.perf_counter(), worked()
     action()
-    return Effort(time.perf_counter() - began, _worked() - worked)
+    return Effort(time.perf_counter() - began, worked() - before)
 
 
 def median(efforts: Sequence[Effort]) -> Effort:
@@ -39,7 +39,7 @@ def median(efforts: Sequence[Effort]) -> Effort:
     )
 
 
-def _worked() -> float:
+def worked() -> float:
     """Processor seconds so far of this process and its descendants, and of those that have ended."""
     times: dict[int, int] = {}
     children: dict[int, list[int]] = defaultdict(list)

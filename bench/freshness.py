@@ -1,9 +1,10 @@
 """Freshness: how long after an append its events are in a view's store, and with a subscriber over HTTP.
 
-Events come in five commits a second into views that emit changes: 10,000 a second into windows of ten seconds, one view
-of them, then four; 2,000 a second into settled views, behind a history that fills what they look back on. Each commit's
-latency is measured from before the append until the batch that has read it is in the store, and until the newest event
-of that batch has been received as a server-sent event. The first half of each run warms up.
+Events come in five commits a second into views that emit changes: 1,000 or 10,000 a second into windows of ten seconds,
+one view of them or several, settled in parts or live; 2,000 a second into views that look back, behind a history that
+fills what they look back on. Each commit's latency is measured from before the append until the batch that has read it
+is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
+each run warms up.
 
 Where the time goes: *append* until the commit is durable, *wait* until a batch begins that reads it, *batch* until its
 rows are computed, *store* until they are written, *notice* until the subscriber has them.
@@ -30,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 import headwater as hw
+from bench.effort import worked
 from bench.stacked import stacked
 from headwater.config import ServeSettings
 from headwater.operate import Reading
@@ -71,18 +73,25 @@ class Case:
     grace: str = "1 minute"
     keys: int = 100
     key: str = "page, window_end"
+    execution: str = "settle"
 
     @property
     def declarations(self) -> str:
         """The stream and the views."""
-        options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}'"
+        options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}', execution = '{self.execution}'"
         view = f"CREATE MATERIALIZED VIEW v{{}} WITH ({options}) AS {self.query};\n"
         return STREAM + "".join(view.format(number) for number in range(self.views))
 
 
 CASES = (
-    Case("windows", WINDOWS, 1, 10_000),
-    Case("windows, four views", WINDOWS, 4, 10_000),
+    Case("one view, live", WINDOWS, 1, 1_000, execution="live"),
+    Case("one view", WINDOWS, 1, 1_000),
+    Case("four views", WINDOWS, 4, 1_000),
+    Case("sixteen views, live", WINDOWS, 16, 1_000, execution="live"),
+    Case("sixteen views", WINDOWS, 16, 1_000),
+    Case("thirty-two views", WINDOWS, 32, 1_000),
+    Case("four views, live, 10,000", WINDOWS, 4, 10_000, execution="live"),
+    Case("four views, 10,000", WINDOWS, 4, 10_000),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
     Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
     Case("OVER 10 minutes", OVER.format(10), 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
@@ -105,6 +114,8 @@ class Watched:
         self._stored: dict[int, float] = {}
         self._read: dict[str, int] = {}
         self.warm = False
+        self.steps = 0
+        self.worked = 0.0
 
     @property
     def stored(self) -> list[float]:
@@ -121,6 +132,7 @@ class Watched:
                 self.parts.append((after - before, began - after, now - began - writing, writing))
                 if reading.view == "v0":
                     self._stored[self.newest[commit]] = now
+        self.steps += self.warm and upto > self._read.get(reading.view, upto)
         self._read[reading.view] = upto
 
     def receive(self, newest: int) -> None:
@@ -158,9 +170,10 @@ def prepare(project: Project, case: Case) -> int:
 
 def append(project: Project, case: Case, first: int, watched: Watched, seconds: float) -> None:
     """Append at the rate; the second half is measured."""
-    began, size = time.perf_counter(), case.rate // COMMITS
+    began, size, worked_before = time.perf_counter(), case.rate // COMMITS, 0.0
     for number in range(int(seconds * COMMITS)):
-        watched.warm = number > seconds * COMMITS / 2
+        if not watched.warm and number > seconds * COMMITS / 2:
+            watched.warm, worked_before = True, worked()
         rows = clicks(case, first + number * size, np.full(size, time.time_ns() // 1000))
         before, newest = time.time(), first + (number + 1) * size - 1
         watched.numbered[newest] = before
@@ -168,6 +181,7 @@ def append(project: Project, case: Case, first: int, watched: Watched, seconds: 
         watched.newest[commit] = newest
         watched.appended[commit] = (before, time.time())
         time.sleep(max(0.0, began + (number + 1) / COMMITS - time.perf_counter()))
+    watched.worked = worked() - worked_before
 
 
 def subscribe(url: str, watched: Watched, over: threading.Event) -> None:
@@ -203,7 +217,8 @@ def measure(case: Case, seconds: float) -> Watched:
         (folder / "project.sql").write_text(case.declarations)
         with hw.open(folder) as project, open_server(project, ServeSettings(port=0, dashboard=False)) as server:
             first = prepare(project, case)
-            running = threading.Thread(target=project.run, kwargs={"progress": watched.store, "stop": over})
+            listeners = hw.Listeners(progress=watched.store)
+            running = threading.Thread(target=project.run, kwargs={"listeners": listeners, "stop": over})
             listening = threading.Thread(target=subscribe, args=(server.url, watched, over), daemon=True)
             running.start()
             listening.start()
@@ -222,16 +237,20 @@ def main() -> None:
     wanted = arguments.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {COMMITS} commits/s; milliseconds")
     print(f"{'':32}{'events/s':>10}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
-    shares = {}
+    shares, costs = {}, {}
     for case in (found for found in CASES if found.name in (wanted.names or [found.name])):
         watched = measure(case, wanted.seconds)
         shares[case.name] = watched.shares()
+        costs[case.name] = 1000 * watched.worked / max(watched.steps, 1)
         for where, found in (("store", watched.stored), ("subscriber", watched.received)):
             shown = "".join(f"{value * 1000:8.0f}" for value in np.percentile(found, [50, 90, 99])) if found else ""
             print(f"{f'{case.name}, {where}':32}{case.rate:10,}{len(found):8}{shown}", flush=True)
     print(f"\nwhere the time goes, means{'':6}" + "".join(f"{name:>9}" for name in PARTS))
     for name, found in shares.items():
         print(f"{name:32}" + "".join(f"{value:9.0f}" for value in found.values()))
+    print("\nprocessor time of all that runs, for each step of a view, ms")
+    for name, spent in costs.items():
+        print(f"{name:32}{spent:9.0f}")
     if wanted.plot:
         wanted.plot.write_text(stacked(shares, "ms"), encoding="utf-8")
 

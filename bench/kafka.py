@@ -30,13 +30,14 @@ from fastavro import parse_schema, schemaless_writer
 from google.protobuf.message_factory import GetMessageClass
 
 import headwater as hw
-from headwater.intake import Generator, json_lines_of
-from headwater.intake.kafka.client import TUNED
-from headwater.intake.schema.known import Draft
-from headwater.intake.schema.protobuf import compile_protobuf
-from headwater.intake.schema.written import Written
+from headwater.intake import Generator
+from headwater.json_text import json_lines_of
+from headwater.kafka.client import TUNED
 from headwater.model import INSTANT, Column, Stream
 from headwater.operate.halt import Halt
+from headwater.schemas.known import Draft
+from headwater.schemas.protobuf import compile_protobuf
+from headwater.schemas.written import Written
 from tests.servers.kafka import KafkaServer, start_kafka
 from tools import servers
 
@@ -203,7 +204,9 @@ def in_bulk(kafka: KafkaServer, home: Path, count: int) -> None:
         for number in range(ROUNDS):
             with project_in(home / f"backlog-{path}{number}", kafka, "json", "json") as project:
                 if above is not None:
-                    project._opened_views().spark.range(0, 8, 1, 8).mapInArrow(lambda found: found, "id long").collect()
+                    project.views.opened().catalog.spark.range(0, 8, 1, 8).mapInArrow(
+                        lambda found: found, "id long"
+                    ).collect()
                 spent.append(timed(partial(taken, project, path, above, count)))
         print(f"| by {'this process' if above is None else 'tasks of Spark'} | {count / median(spent).wall:,.0f} |")
 
@@ -220,7 +223,7 @@ def trickle(kafka: KafkaServer, home: Path, every: str, seconds: int = 10, rate:
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
     with project_in(home / topic, kafka, topic, "json", f", commit_every = '{every}', message_time = 'at'") as project:
         halt = Halt()
-        (intake,) = project.intakes()
+        (intake,) = project.intakes.open()
         thread = threading.Thread(target=intake.run, args=(halt,))
         thread.start()
         producer = Producer({"bootstrap.servers": kafka.bootstrap, "linger.ms": 0})
@@ -240,7 +243,7 @@ def trickle(kafka: KafkaServer, home: Path, every: str, seconds: int = 10, rate:
 
 def durable_after(project: Any) -> list[float]:
     """Milliseconds from each message to its commit; the first two seconds, when the group is joined, are left out."""
-    made = {commit.number: commit.at for commit in project.log("bids", last=1_000_000)}
+    made = {commit.number: commit.at for commit in project.log.commits("bids", last=1_000_000)}
     rows = project.read("bids", columns=["at", "_commit"]).to_pylist()
     begin = rows[0]["at"].timestamp() + 2
     late = (row for row in rows if row["at"].timestamp() > begin)

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from headwater.intake import Decoder, Generator, Lateness, json_lines_of
+from headwater.intake import Decoder, Generator, Lateness
+from headwater.json_text import json_lines_of
 from headwater.log import TopicLog, open_storage
 from headwater.log.maintenance import Maintainer, compact
 from headwater.log.read import read

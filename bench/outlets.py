@@ -66,7 +66,7 @@ def to_kafka(shop: Shop, brokers: str, envelope: str, number: int) -> tuple[floa
         ours = seconds(lambda: send(project))
         (planned,) = project.plan().outlets.values()
         messages = Messages("shop", planned, JsonEncoder())
-        made = [found for part in project._opened_views().feed(planned).after(None) for found in messages.of(part)]
+        made = [found for part in project.views.opened().ask.feed(planned).after(None) for found in messages.of(part)]
     return ours, seconds(lambda: produce(brokers, bare.name, made))
 
 

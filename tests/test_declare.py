@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import pytest
 
-from headwater import errors, model
+from headwater import errors, findings, model
 from headwater.declare import function, load_python, stream, table, view
 from headwater.sql import parse_declarations
 
@@ -273,66 +273,75 @@ def one_input(n: Any) -> Any:
     return n
 
 
+QUERY = "SELECT 1"
 REFUSALS: list[tuple[Callable[[], object], type[errors.DeclarationError], str]] = [
-    (lambda: stream("s"), errors.ClauseRefused, '"s" is declared without columns'),
-    (lambda: stream("s", columns={"a": "STRNG"}), errors.UnknownType, '"STRNG" is not a type'),
-    (lambda: stream("s", columns={"a": Decimal}), errors.UnknownType, '"a" is a Decimal of unknown size'),
-    (lambda: stream("s", columns={"a": complex}), errors.UnknownType, '"a" is a complex, which is no column type'),
-    (lambda: stream("s", columns={"a": int | str}), errors.UnknownType, "int | str is not one type"),
-    (lambda: stream("s", columns={"_a": int}), errors.ReservedName, 'stream "s" declares a column "_a"'),
-    (lambda: stream("s", columns={"a": int}, kye="a"), errors.UnknownOption, 'stream() takes no "kye"'),  # type: ignore[call-overload]
+    (lambda: stream("s"), findings.ClauseRefused, '"s" is declared without columns'),
+    (lambda: stream("s", columns={"a": "STRNG"}), findings.UnknownType, '"STRNG" is not a type'),
+    (lambda: stream("s", columns={"a": Decimal}), findings.UnknownType, '"a" is a Decimal of unknown size'),
+    (lambda: stream("s", columns={"a": complex}), findings.UnknownType, '"a" is a complex, which is no column type'),
+    (lambda: stream("s", columns={"a": int | str}), findings.UnknownType, "int | str is not one type"),
+    (lambda: stream("s", columns={"_a": int}), findings.ReservedName, 'stream "s" declares a column "_a"'),
+    (lambda: stream("s", columns={"a": int}, kye="a"), findings.UnknownOption, 'stream() takes no "kye"'),  # type: ignore[call-overload]
     (
         lambda: stream("s", columns={"a": int}, key="b"),
-        errors.KeyNotInOutput,
+        findings.KeyNotInOutput,
         'stream "s" names an unknown column "b" in option "key"',
     ),
-    (lambda: stream("s", columns={"a": int}, idle="soon"), errors.OptionRefused, 'option "idle" is no duration'),
+    (lambda: stream("s", columns={"a": int}, idle="soon"), findings.OptionRefused, 'option "idle" is no duration'),
     (
         lambda: stream("s", columns={"a": int}, watermark="1s"),
-        errors.WatermarkRefused,
+        findings.WatermarkRefused,
         "a stream has a watermark but no time",
     ),
     (
         lambda: stream("s", columns={"a": int}, time="a"),
-        errors.WatermarkRefused,
+        findings.WatermarkRefused,
         'stream "s" takes time from "a", which is a BIGINT',
     ),
-    (lambda: stream(type("Empty", (), {})), errors.UnknownType, 'class "Empty" has no annotated fields'),
-    (lambda: table("t", columns={"a": int}), errors.ClauseRefused, "a table has no primary key"),
-    (lambda: view("v"), errors.ClauseRefused, "a view is a query or a function with columns"),  # type: ignore[call-overload]
+    (lambda: stream(type("Empty", (), {})), findings.UnknownType, 'class "Empty" has no annotated fields'),
+    (lambda: table("t", columns={"a": int}), findings.ClauseRefused, "a table has no primary key"),
+    (lambda: view("v"), findings.ClauseRefused, "a view is a query or a function with columns"),  # type: ignore[call-overload]
     (
         lambda: view(columns={"n": "INT DEFAULT 7"}),
-        errors.ClauseRefused,
+        findings.ClauseRefused,
         'view() gives column "n" a DEFAULT or an ALIAS',
     ),
-    (lambda: view("v", query="SELECT FROM t"), errors.SyntaxRefused, 'the text can\'t be parsed at "SELECT"'),
-    (lambda: view("v", query="SELECT 1", grace="x"), errors.OptionRefused, 'option "grace" is no duration'),
-    (lambda: view("v", query="SELECT 1", late="x"), errors.OptionRefused, "late is 'x'"),  # type: ignore[call-overload]
-    (lambda: view("v", query="SELECT 1", emit="x"), errors.OptionRefused, "emit is 'x'"),  # type: ignore[call-overload]
-    (lambda: view(columns={"a": int})(no_inputs), errors.ClauseRefused, 'view "no_inputs" doesn\'t say what it reads'),
-    (lambda: view(columns={"a": int})(len), errors.ClauseRefused, "a view has to be a function with a def of its own"),
-    (lambda: function(returns="INT", body="1"), errors.ClauseRefused, "a function has no name"),  # type: ignore[call-overload]
+    (lambda: view("v", query="SELECT FROM t"), findings.SyntaxRefused, 'the text can\'t be parsed at "SELECT"'),
+    (lambda: view("v", query="SELECT 1", grace="x"), findings.OptionRefused, 'option "grace" is no duration'),
+    (lambda: view("v", query=QUERY, late="x"), findings.OptionRefused, "late is 'x'"),  # type: ignore[call-overload]
+    (lambda: view("v", query=QUERY, emit="x"), findings.OptionRefused, "emit is 'x'"),  # type: ignore[call-overload]
+    (
+        lambda: view(columns={"a": int})(no_inputs),
+        findings.ClauseRefused,
+        'view "no_inputs" doesn\'t say what it reads',
+    ),
+    (
+        lambda: view(columns={"a": int})(len),
+        findings.ClauseRefused,
+        "a view has to be a function with a def of its own",
+    ),
+    (lambda: function(returns="INT", body="1"), findings.ClauseRefused, "a function has no name"),  # type: ignore[call-overload]
     (
         lambda: function(parameters={"n": int}, returns="INT", deterministic=False)(one_input),
-        errors.ImpureFunction,
+        findings.ImpureFunction,
         'function "one_input" isn\'t declared deterministic',
     ),
     (
         lambda: function("f", parameters={"m": int}, returns="INT", deterministic=True)(one_input),
-        errors.ClauseRefused,
+        findings.ClauseRefused,
         'function "f" has other parameters than it declares',
     ),
     (
         lambda: function("f", parameters={}, returns="INT", deterministic=True)(no_inputs),
-        errors.ClauseRefused,
+        findings.ClauseRefused,
         'function "f" has other parameters than it declares',
     ),
     (
         lambda: function("f", parameters={"n": int}, returns="INT", deterministic=True)(len),
-        errors.ClauseRefused,
+        findings.ClauseRefused,
         "a function has to be a function with a def of its own",
     ),
-    (lambda: function("f", returns="INT", body="1 +"), errors.SyntaxRefused, "the text can't be parsed at its end"),
+    (lambda: function("f", returns="INT", body="1 +"), findings.SyntaxRefused, "the text can't be parsed at its end"),
 ]
 
 
@@ -405,23 +414,23 @@ def test_a_file_leaves_no_module_and_no_path_behind(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "kind", "summary"),
     [
-        ("x = 1\ny = 1 / 0\n", 2, 1, errors.SyntaxRefused, "the file raises ZeroDivisionError"),
-        ("def f():\n    raise ValueError('no')\n\nf()\n", 2, 1, errors.SyntaxRefused, "the file raises ValueError"),
-        ("import sys\nsys.exit(3)\n", 2, 1, errors.SyntaxRefused, "the file raises SystemExit"),
-        ("x = (\n", 1, 5, errors.SyntaxRefused, "the file can't be parsed as Python"),
-        ("from nowhere import x\n", 1, 1, errors.SyntaxRefused, "the file raises ModuleNotFoundError"),
+        ("x = 1\ny = 1 / 0\n", 2, 1, findings.SyntaxRefused, "the file raises ZeroDivisionError"),
+        ("def f():\n    raise ValueError('no')\n\nf()\n", 2, 1, findings.SyntaxRefused, "the file raises ValueError"),
+        ("import sys\nsys.exit(3)\n", 2, 1, findings.SyntaxRefused, "the file raises SystemExit"),
+        ("x = (\n", 1, 5, findings.SyntaxRefused, "the file can't be parsed as Python"),
+        ("from nowhere import x\n", 1, 1, findings.SyntaxRefused, "the file raises ModuleNotFoundError"),
         (
             "from headwater.declare import stream\n\ns = stream('s', columns={'a': 'STRNG'})\n",
             3,
             1,
-            errors.UnknownType,
+            findings.UnknownType,
             '"STRNG" is not a type',
         ),
         (
             "from headwater.declare import view\nv = view(\n  'v',\n  query='SELECT a FROM t WHERE')\n",
             4,
             31,
-            errors.SyntaxRefused,
+            findings.SyntaxRefused,
             "the text can't be parsed at its end",
         ),
     ],

@@ -75,7 +75,7 @@ def test_scripts_tests_and_what_is_installed_lie_beside_declarations_unharmed(tm
     with hw.open(tmp_path) as opened:
         assert opened.check().findings == ()
         assert [topic.name for topic in opened.declared.topics] == ["s"]
-        assert [(found.file, found.why) for found in opened.left_alone] == [
+        assert [(found.file, found.why) for found in opened.declarations.left_alone] == [
             ("broken.py", "it declares nothing"),
             ("report.py", "it declares nothing"),
             ("streams/columns.py", "it declares nothing"),

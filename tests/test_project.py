@@ -170,7 +170,7 @@ def test_a_large_history_load_is_one_commit(project: Project) -> None:
     events = io.BytesIO(lines(*[order(str(n), -n) for n in range(500)]))
     receipt = project.append_file("orders", events, batch=100, history=True)
     assert (receipt.rows, receipt.commit) == (500, 1)
-    assert [commit.rows for commit in project.log("orders")] == [0, 500]
+    assert [commit.rows for commit in project.log.commits("orders")] == [0, 500]
 
 
 def test_reading_from_a_commit_an_instant_or_a_time_ago(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_reading_from_a_commit_an_instant_or_a_time_ago(tmp_path: Path) -> None:
     assert ids(since=timedelta(minutes=15)) == ["3"]
     assert ids(until=2) == ["0", "1"]
     assert ids(until=START + timedelta(minutes=10)) == ["0"]
-    assert [batch.commit for batch in project.scan("orders", since=2)] == [4]
+    assert [batch.commit for batch in project.log.scan("orders", since=2)] == [4]
 
 
 def test_following_sees_what_another_thread_appends(project: Project) -> None:
@@ -196,7 +196,7 @@ def test_following_sees_what_another_thread_appends(project: Project) -> None:
     project.append("orders", [order("a", 1)])
 
     def watch() -> None:
-        for batch in project.follow("orders", stop=stop):
+        for batch in project.log.follow("orders", stop=stop):
             seen.extend(batch.rows["id"].to_pylist())
             if len(seen) == 3:
                 stop.set()
@@ -211,21 +211,21 @@ def test_following_sees_what_another_thread_appends(project: Project) -> None:
 
 def test_a_named_reader_keeps_its_position_in_the_project(project: Project, tmp_path: Path) -> None:
     project.append("orders", [order("a", 1)])
-    assert [batch.rows.num_rows for batch in project.reader("orders", "billing")] == [1]
+    assert [batch.rows.num_rows for batch in project.log.reader("orders", "billing")] == [1]
     project.append("orders", [order("b", 2)])
     reopened = hw.open(tmp_path, now=lambda: START)
-    assert [batch.rows["id"].to_pylist() for batch in reopened.reader("orders", "billing")] == [["b"]]
+    assert [batch.rows["id"].to_pylist() for batch in reopened.log.reader("orders", "billing")] == [["b"]]
 
 
 def test_a_tick_moves_the_watermark(project: Project) -> None:
-    assert project.tick("orders", START + timedelta(seconds=30)).watermark == START + timedelta(seconds=30)
-    assert project.watermark("orders") == START + timedelta(seconds=30)
+    assert project.log.tick("orders", START + timedelta(seconds=30)).watermark == START + timedelta(seconds=30)
+    assert project.log.watermark("orders") == START + timedelta(seconds=30)
 
 
 def test_other_tools_read_the_log_as_the_delta_table_it_is(project: Project, tmp_path: Path) -> None:
     project.append("orders", [order("a", 10), order("b", 20, "2.25")])
     project.append("orders", [order("c", 30)])
-    project.tick("orders", START + timedelta(seconds=40))
+    project.log.tick("orders", START + timedelta(seconds=40))
     path = str(tmp_path / "data" / "log" / "orders")
     expected = [("a", Decimal("1.50"), 1, 0), ("b", Decimal("2.25"), 1, 1), ("c", Decimal("1.50"), 2, 0)]
     names = ["id", "amount", "_commit", "_row"]

@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from headwater.declare.topic import stream, table
     from headwater.declare.upcast import upcast
     from headwater.declare.view import view
-    from headwater.engine.inputs import cumulate, hop, session, tumble
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
     from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Punctuated, Quantile
+    from headwater.operators.apply.lowering.inputs import cumulate, hop, session, tumble
     from headwater.plan import Plan
-    from headwater.project import Progress, Project, Receipt
+    from headwater.project import Listeners, Progress, Project, Receipt
     from headwater.project import open_project as open  # noqa: A004  # read as hw.open
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
-    "Origin", "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate", "function",
-    "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
+    "Listeners", "Origin", "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate",
+    "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
 ]  # fmt: skip
 
 _HOMES = {
     "declare": ("function", "outlet", "stream", "table", "upcast", "view"),
-    "engine.inputs": ("cumulate", "hop", "session", "tumble"),
+    "operators.apply.lowering.inputs": ("cumulate", "hop", "session", "tumble"),
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),
     "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Punctuated", "Quantile"),
     "plan": ("Plan",),
-    "project": ("Progress", "Project", "Receipt", "open"),
+    "project": ("Listeners", "Progress", "Project", "Receipt", "open"),
 }
 _RENAMED = {"open": "open_project"}
 

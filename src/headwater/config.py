@@ -42,7 +42,7 @@ class StoreSettings(_Section):
 
 
 class CatchUpSettings(_Section):
-    """How views are brought to the head of their topics."""
+    """The settings by which views are brought to the head of their topics."""
 
     views_at_once: int | None = Field(
         default=None, ge=1, description="How many views run at a time; as many as Spark has cores, if not given."
@@ -63,7 +63,7 @@ class CatchUpSettings(_Section):
 
 
 class ServeSettings(_Section):
-    """How a project is served over HTTP."""
+    """The settings by which a project is served over HTTP."""
 
     host: str = Field(default="127.0.0.1", description="The address to bind to; loopback needs no tokens.")
     port: int = Field(default=8765, ge=0, le=65535, description="The port; 0 takes a free one.")
@@ -83,6 +83,10 @@ class ServeSettings(_Section):
     body_timeout: Duration = Field(
         default=timedelta(seconds=30),
         description="How long a body may take, and each part of it; a large one longer, at 64 KiB a second.",
+    )
+    answer_timeout: Duration = Field(
+        default=timedelta(seconds=30),
+        description="How long an answer may take to be read; a large one longer, at 64 KiB a second.",
     )
     access_log: str | None = Field(
         default=None, description="A file for a JSON line about every request; relative to the project."
@@ -171,13 +175,13 @@ class Settings(_Section):
         """The stores as the model knows them; the embedded one is there without being declared."""
         declared = self.stores or {_DEFAULT_STORE: StoreSettings(url="sqlite:///views.db")}
         return tuple(
-            Store(name=name, url=found.url, takes=frozenset(Emit), options=tuple(sorted(found.options.items())))
-            for name, found in declared.items()
+            Store(name=name, url=store.url, takes=frozenset(Emit), options=tuple(sorted(store.options.items())))
+            for name, store in declared.items()
         )
 
     def rules(self) -> tuple[Rule, ...]:
         """The rules of alerts; some are there without being declared."""
-        return DEFAULT_RULES if self.alerts is None else tuple(found.declared() for found in self.alerts)
+        return DEFAULT_RULES if self.alerts is None else tuple(alert.declared() for alert in self.alerts)
 
 
 def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -202,18 +206,18 @@ def load_settings(folder: Path, environment: Mapping[str, str] = os.environ) -> 
         raise _refusal(path, text, cause) from cause
 
 
-def _expanded(value: Any, place: tuple[str, ...], path: Path, environment: Mapping[str, str]) -> Any:
+def _expanded(value: Any, setting: tuple[str, ...], path: Path, environment: Mapping[str, str]) -> Any:
     """The value with `${NAME}` replaced, everywhere below it; refuses a secret that is spelled out."""
     if isinstance(value, dict):
-        return {name: _expanded(found, (*place, name), path, environment) for name, found in value.items()}
+        return {name: _expanded(part, (*setting, name), path, environment) for name, part in value.items()}
     if isinstance(value, list):
-        return [_expanded(found, place, path, environment) for found in value]
+        return [_expanded(item, setting, path, environment) for item in value]
     if not isinstance(value, str):
         return value
-    spelled_out = place and _SECRET.search(place[-1]) and not _VARIABLE.search(value)
+    spelled_out = setting and _SECRET.search(setting[-1]) and not _VARIABLE.search(value)
     if spelled_out or _PASSWORD_IN_URL.search(value):
         raise SettingsRefused(
-            f'setting "{".".join(place)}" holds a secret',
+            f'setting "{".".join(setting)}" holds a secret',
             detail=f"Secrets do not stand in {FILE}, which is kept with the code.",
             hint='Put it into an environment variable and write "${NAME}".',
             path=str(path),
@@ -221,17 +225,17 @@ def _expanded(value: Any, place: tuple[str, ...], path: Path, environment: Mappi
     missing = [name for name in _VARIABLE.findall(value) if name not in environment]
     if missing:
         raise SettingsRefused(
-            f'setting "{".".join(place)}" needs the environment variable {missing[0]}',
+            f'setting "{".".join(setting)}" needs the environment variable {missing[0]}',
             detail="It is not set.",
             hint=f"Set {missing[0]} before you run headwater.",
             path=str(path),
         )
-    return _VARIABLE.sub(lambda found: environment[found[1]], value)
+    return _VARIABLE.sub(lambda variable: environment[variable[1]], value)
 
 
-def _section(place: list[str]) -> type[_Section]:
+def _section(setting: list[str]) -> type[_Section]:
     """The section that a setting belongs to."""
-    if len(place) == 1:
+    if len(setting) == 1:
         return Settings
     sections: dict[str, type[_Section]] = {
         "catch_up": CatchUpSettings,
@@ -239,22 +243,22 @@ def _section(place: list[str]) -> type[_Section]:
         "alerts": AlertSettings,
         "alerting": AlertingSettings,
     }
-    return sections.get(place[0], StoreSettings)
+    return sections.get(setting[0], StoreSettings)
 
 
 def _refusal(path: Path, text: str, cause: ValidationError) -> SettingsRefused:
-    found = cause.errors()[0]
-    place = [str(part) for part in found["loc"]]
-    name = place[-1] if place else FILE
+    problem = cause.errors()[0]
+    setting = [str(part) for part in problem["loc"]]
+    name = setting[-1] if setting else FILE
     line = next(
         (n for n, line in enumerate(text.splitlines(), 1) if re.match(rf'\s*\[?"?{re.escape(name)}\b', line)), 1
     )
     origin = Origin(str(path), line)
-    if found["type"] == "extra_forbidden":
-        known = [field.alias or name for name, field in _section(place).model_fields.items()]
+    if problem["type"] == "extra_forbidden":
+        known = [field.alias or name for name, field in _section(setting).model_fields.items()]
         close = difflib.get_close_matches(name, known, 1)
         hint = f'Did you mean "{close[0]}"?' if close else f"The settings here are {', '.join(known)}."
-        return SettingsRefused(f'unknown setting "{".".join(place)}"', hint=hint, origin=origin, path=str(path))
+        return SettingsRefused(f'unknown setting "{".".join(setting)}"', hint=hint, origin=origin, path=str(path))
     return SettingsRefused(
-        f'setting "{".".join(place)}" can\'t be used', detail=f"{found['msg']}.", origin=origin, path=str(path)
+        f'setting "{".".join(setting)}" can\'t be used', detail=f"{problem['msg']}.", origin=origin, path=str(path)
     )

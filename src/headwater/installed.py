@@ -1,15 +1,17 @@
-"""What installed packages bring along: kinds of stores, of outlets' targets and of intakes, each by an entry point.
+"""Parts of installed packages: those of our extras, and kinds of stores, of targets and of intakes of others.
 
-The *group* of an entry point says what it brings (`headwater.stores`, `headwater.outlets`, `headwater.intakes`), its
-name is what a project calls it by, and what it points at is a function that opens one.
+Those of others come by an entry point. Its *group* says what it brings (`headwater.stores`, `headwater.outlets`,
+`headwater.intakes`), its name is what a project calls it by, and what it points at is a function that opens one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any
 
-from headwater.errors import HeadwaterError, SettingsRefused
+from headwater.errors import ExtraMissing, HeadwaterError, SettingsRefused
 
 
 def installed(group: str) -> list[str]:
@@ -17,12 +19,12 @@ def installed(group: str) -> list[str]:
     return sorted({point.name for point in entry_points(group=group)})
 
 
-def open_installed(group: str, name: str, title: str, *given: Any, **fields: Any) -> Any:
-    """What the function gives that is installed under a name; `title` says in an error what is being opened.
+def open_installed(group: str, name: str, title: str, *arguments: Any, **fields: Any) -> Any:
+    """The object from the function installed under a name; `title` says in an error what is being opened.
 
     What it raises, and is no error of ours, is a `SettingsRefused` with these fields.
     """
-    point = next((found for found in entry_points(group=group) if found.name == name), None)
+    point = next((point for point in entry_points(group=group) if point.name == name), None)
     if point is None:
         raise SettingsRefused(
             f'{title} needs a package that brings "{name}" along',
@@ -31,12 +33,27 @@ def open_installed(group: str, name: str, title: str, *given: Any, **fields: Any
             **fields,
         )
     try:
-        return point.load()(*given)
+        return point.load()(*arguments)
     except HeadwaterError:
         raise
     except Exception as cause:
         raise SettingsRefused(
             f"{title} can't be opened",
             detail=f'{point.value}, which is installed as "{name}" in {group}, raised {type(cause).__name__}: {cause}.',
+            **fields,
+        ) from cause
+
+
+@contextmanager
+def extra(name: str, title: str, **fields: Any) -> Iterator[None]:
+    """Let an import that fails say which extra to install; `title` is what needs it."""
+    try:
+        yield
+    except ModuleNotFoundError as cause:
+        raise ExtraMissing(
+            f"{title} needs the package {cause.name}",
+            detail=f"It is not installed: it comes with the extra {name}.",
+            hint=f"Run `pip install 'headwater[{name}]'`.",
+            extra=name,
             **fields,
         ) from cause

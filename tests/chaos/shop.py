@@ -58,7 +58,7 @@ class Traffic:
         for _ in range(commits):
             topic = self._chance.choice(("sales", "visits"))
             if self._chance.random() < 0.1:
-                project.tick(topic, START + timedelta(seconds=self._clock[topic]))
+                project.log.tick(topic, START + timedelta(seconds=self._clock[topic]))
             else:
                 project.append(topic, list(self._events(topic)))
 

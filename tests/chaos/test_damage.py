@@ -19,6 +19,7 @@ from headwater.errors import LogDamaged, StoreDamaged, UnknownVersion
 from headwater.log import TopicLog, open_storage
 from headwater.log.maintenance import checkpoint, compact
 from headwater.log.read import commits, read
+from headwater.store.delta import DeltaStore, upkeep
 from headwater.store.sqlite import SqliteStore
 from headwater.testing.conformance.targets import SPEND, batch, rows_of
 from tests.log.conftest import ORDERS, Wall, orders
@@ -100,7 +101,7 @@ def damage(rng: random.Random, folder: Path) -> tuple[str, set[str]]:
     return f"{kind.__name__} {path.relative_to(folder)}", {str(found.relative_to(folder)) for found in changed}
 
 
-def names(refusal: LogDamaged, hurt: set[str]) -> bool:
+def names(refusal: LogDamaged | StoreDamaged, hurt: set[str]) -> bool:
     """Whether a refusal names one of the files that are hurt: by its path, or an entry by its commit."""
     place = str(refusal.fields["path"])
     first, _, last = str(refusal.fields.get("commits", "-1")).partition("-")
@@ -165,3 +166,50 @@ def test_after_any_damage_a_sqlite_file_gives_the_right_rows_or_is_refused(tmp_p
 def stored(path: Path) -> set[tuple[object, ...]]:
     with closing(SqliteStore(path)) as store:
         return rows_of(store)
+
+
+def lake_of(folder: Path) -> DeltaStore:
+    return DeltaStore("lake", lambda path: open_storage(str(folder / path)))
+
+
+@pytest.fixture
+def checkpoints_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "CHECKPOINT_EVERY", 8)
+
+
+@pytest.mark.usefixtures("checkpoints_often")
+def test_after_any_damage_a_delta_store_gives_the_right_rows_or_names_it(tmp_path: Path) -> None:
+    healthy, lake = tmp_path / "healthy", tmp_path / "lake"
+    store = lake_of(healthy)
+    epoch = store.open(SPEND, "plan")
+    for number in range(12):
+        store.apply(SPEND, epoch, batch(number, [(f"card-{n}", n, number) for n in range(number, number + 40)]))
+        if number == 2:
+            store.promote("spend", 1)
+    expected, refusals = lake_outcome(healthy, None), 0
+    for number in range(DAMAGES):
+        shutil.copytree(healthy, lake)
+        what, hurt = damage(random.Random(f"{SEED}-{number}"), lake)
+        try:
+            assert lake_outcome(lake, expected) == expected, f"{number}: {what}"
+        except StoreDamaged as refusal:
+            refusals += 1
+            assert names(refusal, hurt), f"{number}: {what} was blamed on: {refusal}"
+        shutil.rmtree(lake)
+    assert refusals > DAMAGES // 4, "a checker that sees nothing"
+
+
+def lake_outcome(folder: Path, expected: object) -> object:
+    """All that a store says, by its name and by version, and what changed; then a batch more must be seen."""
+    store = lake_of(folder)
+    found = (
+        rows_of(store, None),
+        rows_of(store),
+        store.position("spend", 1),
+        [row for part in store.changes("spend", 1) for row in part.to_pylist()],
+    )
+    if expected is not None:
+        assert found == expected
+        assert store.apply(SPEND, store.open(SPEND, "plan"), batch(12, [("more", 1, 1)]))
+        assert rows_of(lake_of(folder), None) == found[0] | {("more", 1, "1.00")}
+    return found

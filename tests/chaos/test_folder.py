@@ -75,11 +75,11 @@ def kill_one(folder: Path, files: Files, chance: random.Random, project: Project
     """Start an intake while files are there, let more come, and kill it some time after its first commit."""
     for _ in range(3):
         files.drop()
-    before = project.head("payments")
+    before = project.log.head("payments")
     process = subprocess.Popen(COMMAND, cwd=folder, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
-        while project.head("payments") <= before + 1 and time.monotonic() < deadline:
+        while project.log.head("payments") <= before + 1 and time.monotonic() < deadline:
             assert process.poll() is None
             time.sleep(0.01)
         files.drop()

@@ -112,11 +112,11 @@ def start(shop: Shop) -> subprocess.Popen[bytes]:
 def kill_one(shop: Shop, traffic: Traffic, chance: random.Random, project: Project) -> None:
     """Start an intake, let messages come, and kill it some time after its first commit."""
     traffic.send()
-    before = project.head("payments")
+    before = project.log.head("payments")
     process = subprocess.Popen([*COMMAND, "--json"], cwd=shop.folder, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
-        while project.head("payments") <= before + 1 and time.monotonic() < deadline:
+        while project.log.head("payments") <= before + 1 and time.monotonic() < deadline:
             assert process.poll() is None
             traffic.send()
         traffic.send()
@@ -134,7 +134,7 @@ def test_brokers_that_are_down_at_the_start_and_in_the_middle_are_waited_for(tmp
     with format_kafka(jars) as kafka:
         shop = Shop(kafka.server.bootstrap, "payments", tmp_path, partitions=0)
         with shop.open() as project:
-            (intake,) = project.intakes()
+            (intake,) = project.intakes.open()
             halt = Halt()
             thread = threading.Thread(target=intake.run, args=(halt,))
             thread.start()

@@ -116,7 +116,7 @@ def verify(project: Project, views: list[str]) -> None:
         found = project.verify(view)
         assert found.identical, found
         assert found.rows > 0, f"{view} is empty, which proves nothing"
-        assert project.ledger(view).remainder == 0
+        assert project.views.ledger(view).remainder == 0
 
 
 @pytest.mark.timeout(300 * (1 + KILLS))

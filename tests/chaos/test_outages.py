@@ -77,7 +77,7 @@ def sell(project: Project, number: int) -> None:
 
 
 def rows(project: Project, view: str) -> int:
-    version = project.served(view)
+    version = project.views.served(view)
     return dict(version.position.commits).get("sales", 0) if version and version.position else 0
 
 
@@ -101,20 +101,20 @@ def test_a_server_that_is_away_for_half_a_minute_is_waited_for(
             )
             follow.start()
             try:
-                until(lambda: rows(project, "kept") == rows(project, "other") == project.head("sales"))
+                until(lambda: rows(project, "kept") == rows(project, "other") == project.log.head("sales"))
                 up.close()
                 back = time.monotonic() + AWAY
                 for number in range(1, 20):
                     sell(project, number)
                     time.sleep(1)
-                until(lambda: rows(project, "other") == project.head("sales"))
+                until(lambda: rows(project, "other") == project.log.head("sales"))
                 assert notes and follow.is_alive()
                 time.sleep(max(0, back - time.monotonic()))
                 up.enter_context(serve())
-                until(lambda: rows(project, "kept") == project.head("sales"))
+                until(lambda: rows(project, "kept") == project.log.head("sales"))
             finally:
                 stop.set()
                 follow.join(60)
             for view in ("kept", "other"):
                 assert project.verify(view).identical
-                assert project.ledger(view).remainder == 0
+                assert project.views.ledger(view).remainder == 0

@@ -237,3 +237,30 @@ def test_what_commands_write_is_for_its_owner_alone(tmp_path: Path) -> None:
     written = [path for path in (tmp_path / "shop").rglob("*") if not path.is_symlink()]
     assert any("_delta_log" in str(path) for path in written), appended.stderr
     assert {path.name for path in written if path.stat().st_mode & 0o077} == set()
+
+
+LOADED = """
+import sys
+from headwater.cli import app
+try:
+    app(sys.argv[2:])
+finally:
+    print([name for name in sys.argv[1].split() if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments, large",
+    [
+        (["--help"], "pyarrow sqlglot pydantic pandas pyspark fastapi headwater.project"),
+        (["schema", "level", "--help"], "pyarrow sqlglot headwater.project"),
+        (["check"], "pyspark py4j fastapi nicegui duckdb httpx proto_schema_parser"),
+        (["status"], "pyspark py4j fastapi nicegui duckdb httpx"),
+    ],
+)
+def test_a_command_loads_none_of_what_is_large_and_that_it_does_not_need(
+    shop: Path, arguments: list[str], large: str
+) -> None:
+    command = [sys.executable, "-c", LOADED, large, *arguments]
+    done = subprocess.run(command, cwd=shop, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[]"), done.stderr

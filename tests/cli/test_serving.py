@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -16,7 +18,7 @@ import headwater as hw
 from headwater.cli.app import app
 from headwater.cli.watch import Board
 from tests.cli.test_commands import headwater, records
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually, until
 from tests.serve.conftest import DECLARED, Bank
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -132,3 +134,43 @@ def test_a_board_has_the_newest_change_on_top(folder: Path) -> None:
     assert title.strip() == "spend: 3 changes"
     assert (first.split()[:2], second.split()[:2]) == (["~", "c1"], ["+", "c2"])
     assert board.line({"op": "delete", "before": row, "after": None}).startswith("[red]-[/] card=c1")
+
+
+def java_that_never_starts(folder: Path) -> Path:
+    """A Java that knows its version, tells that it was called, and then waits."""
+    program = folder / "java" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = -version ] && {{ echo \'openjdk version "21.0.2"\' >&2; exit; }}\n'
+        f'echo called > "{folder}/called"\nexec sleep 600\n'
+    )
+    program.chmod(0o755)
+    return folder / "java"
+
+
+def test_a_run_serves_what_is_in_the_store_before_spark_is_there(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with hw.open(folder) as project:
+        project.append("payments", [{"id": "1", "card": "c", "amount": "1", "at": NOON}])
+        Bank(project, None).write([("c", "1.00", 1)])  # type: ignore[arg-type]
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    command = [sys.executable, "-c", "from headwater.cli import main; main()", "run", "--port", "0", "--json"]
+    environment = os.environ | {"JAVA_HOME": str(java_that_never_starts(elsewhere)), "PATH": "/usr/bin:/bin"}
+    run = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    try:
+        started = json.loads(run.stderr.readline())
+        assert started["event"] == "project starts"
+        until((elsewhere / "called").exists)
+        served = httpx.get(f"{started['url']}/views/spend", timeout=PATIENCE)
+        assert (served.status_code, [row["card"] for row in served.json()["rows"]]) == (200, ["c"])
+        eventually(lambda: _states(started["url"]), ["starting", "starting"])
+    finally:
+        run.terminate()
+        with run.stderr as told:
+            assert run.wait(PATIENCE) == 0, told.read()
+
+
+def _states(url: str) -> list[str]:
+    return [view["state"] for view in httpx.get(f"{url}/status", timeout=PATIENCE).json()["views"]]

@@ -62,9 +62,9 @@ def test_verify_and_explain_of_a_view_that_was_built(folder: Path) -> None:
     code, (verified,), _ = run(folder, "verify", "totals")
     assert (code, verified["identical"], verified["rows"]) == (0, True, 1)
     code, (explained,), _ = run(folder, "explain", "totals")
-    assert (code, explained["execution"], explained["versions"][0]["served"]) == (0, "live", True)
+    assert (code, explained["execution"], explained["versions"][0]["served"]) == (0, "settle", True)
     text = CliRunner().invoke(app, ["explain", "totals", "--project", str(folder)]).stdout
-    assert "  state\n    aggregate: one row per shop, window_end with total, until the end of its window\n" in text
+    assert "    parts: one row per shop, window_end, in memory, until the end of its window\n" in text
 
 
 def test_why_names_the_events_behind_a_row(folder: Path) -> None:

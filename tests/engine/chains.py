@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from headwater.plan.chain import Chain, Operator
+from headwater.plan.chain import Chain, Link
 from headwater.testing import COMMIT, Now, Tick
 from tests.flows.oracle import MACROS
 
@@ -81,7 +81,7 @@ def cases(chain: Chain, grace: int = 0, *, far: bool = False) -> Iterator[Case]:
         yield Case(chain, form, query, expected, grace)
 
 
-def _alone(chain: Chain, operator: Operator, sources: tuple[str, str], grace: int, far: bool) -> Iterator[Case]:
+def _alone(chain: Chain, operator: Link, sources: tuple[str, str], grace: int, far: bool) -> Iterator[Case]:
     if operator.name in ("times", "windows", "sessions"):
         name = sources[0]
         for form, query, expected in _grouped(Rows(_spelled(name), name), operator.name, of=(name, grace)):
@@ -111,7 +111,7 @@ def _in_windows(name: str, grace: int, form: str) -> str:
     )
 
 
-def _rows(operator: Operator, sources: tuple[str, str], grace: int, far: bool) -> Rows:
+def _rows(operator: Link, sources: tuple[str, str], grace: int, far: bool) -> Rows:
     left, right = (_in_time(name, grace) for name in sources)
     if operator.name == "distinct":
         query = "SELECT DISTINCT k, v, t, k AS id FROM {}"

@@ -90,7 +90,7 @@ def _difference(
         world.run(name, per_batch=per_batch)
     except HeadwaterError as error:
         return str(error)
-    counted = world.project.ledger(name)
+    counted = world.project.views.ledger(name)
     if counted.remainder:
         return f"the ledger has a remainder of {counted.remainder}"
     opinion = chains.expected(rows, case.duckdb)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headwater.engine.checkpoint import Checkpoint, Unreadable
-from headwater.plan.stages import Scan
+from headwater.operators import Scan
 from tests.plan.planning import view
 
 SOURCES = {"s1": Scan((), "sales", "stream"), "s2": Scan((), "events", "stream"), "s3": Scan((), "sales", "stream")}

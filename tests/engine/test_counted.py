@@ -42,11 +42,11 @@ def test_a_step_with_nothing_but_late_ids_counts_them(tmp_path: Path, spark: Spa
     with opened(tmp_path, f"{declared} CREATE MATERIALIZED VIEW v WITH ({options}) AS {view}") as project:
         project.append("notes", [{"id": "a", "at": START}, {"id": "a", "at": START}, {"id": "b", "at": START}])
         project.catch_up()
-        project.tick("notes", to=START + timedelta(seconds=500))
+        project.log.tick("notes", to=START + timedelta(seconds=500))
         project.catch_up()
         project.append("notes", [{"id": "c", "at": START}])
         project.catch_up()
-        ledger = project.ledger("v")
+        ledger = project.views.ledger("v")
         assert (ledger.late, ledger.duplicates, ledger.remainder) == (1, 1, 0)
         assert project.rows("v")["notes"].to_pylist() == [2]
         assert project.verify("v").identical
@@ -69,8 +69,8 @@ def test_large_sides_without_an_equality_are_counted_once(tmp_path: Path) -> Non
                 at = [START + timedelta(seconds=n) for n in range(8)]
                 project.append(topic, [{"id": f"{commit}-{n}", "n": n, "at": at[n]} for n in range(8)])
         for topic in "op":
-            project.tick(topic, to=START + timedelta(minutes=1))
+            project.log.tick(topic, to=START + timedelta(minutes=1))
         project.catch_up()
         for name in ("in_windows", "all_of_left", "all_of_right", "all_of_full"):
-            assert project.ledger(name).remainder == 0, name
+            assert project.views.ledger(name).remainder == 0, name
             assert project.verify(name).identical, name

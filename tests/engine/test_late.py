@@ -25,7 +25,7 @@ def test_topics_that_share_a_name_of_other_types_have_a_column_each(spark: Spark
         payment = {"id": "p1", "order_id": 1, "amount": "much", "Note": "p", "at": "2026-01-01T00:01:00Z"}
         found.append("orders", [order, order | {"id": 2, "at": "2026-01-01T00:00:55Z"}])
         found.append("payments", [payment, payment | {"id": "p2", "at": "2026-01-01T00:00:30Z"}])
-        rows = {row["_topic"]: row for row in found.project.late("paid").to_pylist()}
+        rows = {row["_topic"]: row for row in found.project.views.late("paid").to_pylist()}
     assert sorted(rows) == ["orders", "payments"]
     shown = ("orders_id", "orders_amount", "payments_id", "payments_amount", "order_id", "note")
     assert [str(rows["orders"][name]) for name in shown] == ["2", "1.50", "None", "None", "None", "o"]
@@ -62,7 +62,7 @@ def test_rows_that_are_late_by_equality_alone_are_counted(spark: SparkSession) -
         for topic in ("bids", "asks"):
             found.append(topic, rows, commits=[2, 5])
         found.run(per_batch=1)
-        ledgers = {view: found.project.ledger(view) for view in ("pairs", "lately", "at_once", "patient")}
+        ledgers = {view: found.project.views.ledger(view) for view in ("pairs", "lately", "at_once", "patient")}
         shown = {view.view: view.ledger for view in found.project.status().views}
         assert all(found.project.verify(view).identical for view in ledgers)
     assert {view: (ledger.late, ledger.late_by_equality, ledger.remainder) for view, ledger in ledgers.items()} == {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 import headwater as hw
@@ -39,7 +40,7 @@ def test_two_scans_of_a_topic_end_at_the_same_commit_whatever_is_appended_meanwh
     (tmp_path / "project.sql").write_text(SQL)
     with hw.open(tmp_path) as project:
         project.append("sales", {"id": "first", "at": START})
-        planned, topic = project.plan().view("twice"), project.topic("sales")
+        planned, topic = project.plan().view("twice"), project.declarations.topic("sales")
         log = Growing(topic, project._logs.of("sales").storage)
         log.project = tmp_path
         checkpoint, changes = Checkpoint.of(planned, tmp_path / "checkpoint"), list[Changes]()
@@ -50,4 +51,24 @@ def test_two_scans_of_a_topic_end_at_the_same_commit_whatever_is_appended_meanwh
         names = [name for found in changes for name in found.upserts["id"].to_pylist()]
         again = {name for name in names if name.endswith(" again")}
         assert {f"{name} again" for name in names if name not in again} == again
-        assert project.head("sales") > checkpoint.commits(last)["sales"], "or nothing was appended meanwhile"
+        assert project.log.head("sales") > checkpoint.commits(last)["sales"], "or nothing was appended meanwhile"
+
+
+@pytest.mark.parametrize("year", [None, 1970, 2026])
+def test_a_tick_is_in_no_window_whenever_its_watermark_is(
+    spark: SparkSession, year: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "headwater.toml").write_text('name = "ticks"\n')
+    (tmp_path / "project.sql").write_text("""
+        CREATE STREAM sales (id STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
+        CREATE MATERIALIZED VIEW per_day WITH (grace = '30 days', execution = 'live') AS
+          SELECT window_end, count(*) AS n FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' DAY)
+          GROUP BY window_end;
+    """)
+    with hw.open(tmp_path) as project:
+        if year is not None:
+            project.append("sales", {"id": "one", "at": datetime(year, 1, 2, tzinfo=UTC)})
+        for _ in range(2):  # a start alone is told by a tick
+            project.catch_up()
+        assert project.query("SELECT n FROM per_day").to_pylist() == ([{"n": 1}] if year else [])
+        assert project.views.ledger("per_day").remainder == 0

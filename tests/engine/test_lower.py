@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headwater.engine.kept import keeps_panes
 from headwater.errors import ViewFailed
 from headwater.testing import scenario
 
@@ -57,5 +56,22 @@ def test_what_panes_show_of_open_windows_is_found_again_if_it_was_lost(spark: ob
             if second % 2:
                 for kept in found.folder.rglob("open-*.arrow"):
                     kept.unlink()
-        assert keeps_panes(found.project.plan().view("recent"))
+        step = found.project.plan().view("recent").physical.step
+        assert step is not None and step.adds == "panes"
         assert found.project.verify("recent").identical
+
+
+STACKED = """
+CREATE STREAM sales (shop STRING, cash INT, card INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
+CREATE MATERIALIZED VIEW paid AS
+SELECT shop, way, amount FROM sales LATERAL VIEW stack(2, 'cash', cash, 'card', card) t AS way, amount;
+"""
+
+
+def test_a_generator_is_called_with_all_of_its_arguments(spark: object) -> None:
+    assert spark
+    with scenario(STACKED) as found:
+        found.append("sales", [{"shop": "a", "cash": 1, "card": 2, "at": START.isoformat()}])
+        found.run()
+        ways = [("cash", 1), ("card", 2)]
+        found.expect("paid", [{"shop": "a", "way": way, "amount": amount} for way, amount in ways])

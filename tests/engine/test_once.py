@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from headwater.engine.once import KeptWinners, winners
-from headwater.engine.stamp import COMMIT, ID, ROW, STAMP, TIME
+from headwater.operators.lowering.stamp import COMMIT, ID, ROW, STAMP, TIME
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WITHIN = timedelta(seconds=10)
-Place = tuple[int, int]
+RowPosition = tuple[int, int]
 
 
 def log_of(seed: int, commits: int = 40) -> pa.Table:
@@ -33,7 +33,7 @@ def log_of(seed: int, commits: int = 40) -> pa.Table:
     return table.set_column(3, ROW, table[ROW].cast(pa.int32()))
 
 
-def looped(rows: pa.Table) -> set[Place]:
+def looped(rows: pa.Table) -> set[RowPosition]:
     """Who wins, one row after the other."""
     won: dict[str, datetime] = {}
     taken = set()
@@ -45,7 +45,7 @@ def looped(rows: pa.Table) -> set[Place]:
     return taken
 
 
-def places(found: pa.Table) -> set[Place]:
+def places(found: pa.Table) -> set[RowPosition]:
     return set(zip(found[COMMIT].to_pylist(), found[ROW].to_pylist(), strict=True))
 
 
@@ -57,12 +57,12 @@ def test_the_winners_are_those_of_a_loop_over_the_log(spark: SparkSession) -> No
 
 def test_winners_older_than_twice_the_span_can_be_forgotten(spark: SparkSession, tmp_path: Path) -> None:
     rows, kept = log_of(seed=2), KeptWinners("notes", WITHIN, tmp_path)
-    found: set[Place] = set()
+    found: set[RowPosition] = set()
     before = None
     for first, last in ((1, 9), (10, 11), (12, 25), (26, 40)):
         commits = rows[COMMIT].to_pylist()
         new = rows.filter(pa.array([first <= commit <= last for commit in commits]))
-        now = kept.found(spark, before, spark.createDataFrame(new.combine_chunks()))
+        now = kept.renewed(spark, before, spark.createDataFrame(new.combine_chunks()))
         found |= places(now)
         watermark = max(new[STAMP].to_pylist())
         kept.write(last, now, watermark - 2 * WITHIN, but=first - 1)
@@ -70,4 +70,5 @@ def test_winners_older_than_twice_the_span_can_be_forgotten(spark: SparkSession,
         assert before is not None
         assert all(at > watermark - 2 * WITHIN for at in before[TIME].to_pylist())
     assert found == looped(rows)
-    assert {file.name for file in tmp_path.iterdir()} == {"once-notes-25.arrow", "once-notes-40.arrow"}
+    assert {commit for commit in (9, 11, 25, 40) if kept.read(commit) is not None} == {25, 40}
+    assert len(list(tmp_path.iterdir())) == 2

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater import model, sql
-from headwater.engine import small
+from headwater.engine import settle, small
 from headwater.plan import check
 from headwater.plan.execution import executions
 from headwater.testing import COMMIT, Crash, Now, Tick, scenario
@@ -170,15 +170,20 @@ def cases(draw: st.DrawFn) -> dict[str, str]:
     grace=st.sampled_from([0, 0, 2, 7]),
     lives=lives(),
     few=st.sampled_from([2, small.FEW]),
+    compiled=st.sampled_from([0, settle.COMPILED]),
 )
 def test_any_batching_and_any_crash_give_the_rows_of_batch(
-    spark: object, cases: dict[str, str], grace: int, lives: list[Life], few: int
+    spark: object, cases: dict[str, str], grace: int, lives: list[Life], few: int, compiled: int
 ) -> None:
-    """With a `few` of two rows, settled views read files or the rows of their keys; else their steps are small."""
+    """With a `few` of two rows, settled views read files or the rows of their keys; else their steps are small.
+
+    Those with more rows than `compiled` are computed by compiled code.
+    """
     assert spark
     read = {READS[name] for name in cases if name in READS} - cases.keys()
     views = [declared(name, grace, how) for name, how in cases.items()] + [declared(name, grace) for name in read]
-    with patch.object(small, "FEW", few), scenario(STREAMS + "".join(views)) as found:
+    limits = patch.object(small, "FEW", few), patch.object(settle, "COMPILED", compiled)
+    with limits[0], limits[1], scenario(STREAMS + "".join(views)) as found:
         for life in lives:
             found.feed(life.script)
             if life.crash is not None:

@@ -4,7 +4,8 @@ One example is a log and a dozen queries, each a view; those that `check` refuse
 and are computed in batch, by one Spark job; one of them is also kept commit by commit, live or settled as it was
 planned, and must have the rows of batch. No row is late: what lateness does is told elsewhere.
 
-RANDOM_QUERIES says how many queries are looked at, RANDOM_SEED which; `make random` takes 2,000.
+RANDOM_QUERIES says how many queries are looked at, RANDOM_SEED which; `make random` takes 2,000. RANDOM_COMPILED=1
+lets Spark compile them, as users' sessions do.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
@@ -37,6 +38,7 @@ QUERIES = 12
 """How many queries share a log."""
 WANTED = int(os.environ.get("RANDOM_QUERIES", "50"))
 SEED = int(os.environ.get("RANDOM_SEED", "0"))
+COMPILED = os.environ.get("RANDOM_COMPILED") == "1"
 looked_at: Counter[str] = Counter()
 """How many queries were run, refused, and kept commit by commit."""
 
@@ -47,22 +49,37 @@ def is_passed(view: str) -> bool:
     project = model.Project(
         name="p", declarations=declared.declarations, stores=(model.Store(name="main", url="sqlite:"),)
     )
-    found = [*declared.findings, *plan.check(project).findings]
+    with naming(view):
+        found = [*declared.findings, *plan.check(project).findings]
     return not any(one.severity == "error" for one in found)
 
 
-def answers(found: Scenario, names: list[str]) -> dict[str, list[Any]]:
+@contextmanager
+def naming(query: str) -> Iterator[None]:
+    """Whatever is raised inside says which query it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"the query: {query}")
+        raise
+
+
+def answers(found: Scenario, queries: dict[str, str]) -> dict[str, list[Any]]:
     """The rows of views in batch, all computed by one job."""
-    views, plan = found.project._opened_views(), found.project.plan()
+    views, plan = found.project.views.opened(), found.project.plan()
     parts: list[DataFrame] = []
-    for name in names:
-        view = views._batch(plan.view(name), None, None)
-        frame = view.frame(view.lowering(views._spark))
+    for name, query in queries.items():
+        with naming(here(query)):
+            view = views.inspect._batch(plan.view(name), None, None)
+            frame = view.frame(view.lowering(views.catalog.spark))
         shown = F.to_json(F.struct(*(F.col(f"`{column}`") for column in frame.columns)), {"ignoreNullFields": "false"})
         parts.append(frame.select(F.lit(name).alias("view"), shown.alias("row")))
-    with interpreted(views._spark):
+    with (
+        interpreted(views.catalog.spark) if not COMPILED else nullcontext(),
+        naming("\n".join(map(here, queries.values()))),
+    ):
         table = reduce(DataFrame.union, parts).toArrow().to_pylist()
-    return {name: [json.loads(row["row"]) for row in table if row["view"] == name] for name in names}
+    return {name: [json.loads(row["row"]) for row in table if row["view"] == name] for name in queries}
 
 
 @contextmanager
@@ -138,13 +155,14 @@ def test_random_queries_give_the_rows_that_duckdb_gives(
     script += [COMMIT, Tick("events", START + timedelta(days=100))]
     with scenario(STREAM + "".join(views[name] for name in queries)) as found:
         found.feed(script)
-        held = answers(found, list(queries))
+        held = answers(found, queries)
         expected = opinions(events, [there(text) for text in queries.values()])
         for (name, text), rows_there in zip(queries.items(), expected, strict=True):
             assert ordered(held[name]) == ordered(rows_there), here(text)
         for name in chance.sample(list(queries), min(chance.choice([0, 1]), len(queries))):
             looked_at.update(kept=1)
-            found.run(name, per_batch=1)
+            with naming(here(queries[name])):
+                found.run(name, per_batch=1)
             assert found.project.verify(name).identical, here(queries[name])
     print(f"random queries so far: {dict(looked_at)}")
 

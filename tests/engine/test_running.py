@@ -13,12 +13,11 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.engine.aggregate import stable
-from headwater.engine.over import values_of
-from headwater.engine.running import adds_up_exactly, between_totals, over
+from headwater.operators import Call, Expression, Over, Stability
+from headwater.operators.aggregate.lowering.stable import stable
+from headwater.operators.over.lowering.running import adds_up_exactly, between_totals, over_of
+from headwater.operators.over.lowering.values import values_of
 from headwater.plan import check
-from headwater.plan.functions import Stability
-from headwater.plan.stages import Call, Expression, Over
 from headwater.sql import parse_expression
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,7 +38,7 @@ CALLS = {
 def call(text: str, kind: pa.DataType) -> Call:
     function = text.partition("(")[0]
     stability = Stability.REWRITTEN if (function, kind) == ("avg", pa.float64()) else Stability.EXACT
-    return Call("value", function, Expression(text, kind), stability)
+    return Call("value", function, Expression.read(text, kind), stability)
 
 
 def rows() -> pa.Table:
@@ -64,7 +63,7 @@ def test_the_values_are_those_of_frames_added_up_anew(end: str, spark: SparkSess
     assert isinstance(tree, exp.Window)
     calls = [call(text, kind) for text, kind in CALLS.items()]
     assert all(adds_up_exactly(found) for found in calls)
-    anew = [F.expr(over(stable(found, "at"), tree)).alias(f"n{number}") for number, found in enumerate(calls)]
+    anew = [F.expr(stable(found, "at", over_of(tree))).alias(f"n{number}") for number, found in enumerate(calls)]
     running = [F.expr(between_totals(found, tree, REACH)).alias(f"n{number}") for number, found in enumerate(calls)]
     frame = spark.createDataFrame(rows())
     expected = frame.select("key", "at", "whole", "price", *anew).toArrow()
@@ -98,4 +97,4 @@ def test_totals_run_along_a_time_that_every_row_has(order: str, is_running: bool
 )
 def test_what_does_not_add_up_exactly_has_no_running_total(text: str, kind: pa.DataType) -> None:
     function = text.partition("(")[0]
-    assert not adds_up_exactly(Call("value", function, Expression(text, kind)))
+    assert not adds_up_exactly(Call("value", function, Expression.read(text, kind)))

@@ -12,8 +12,7 @@ import pytest
 
 from headwater import model, sql
 from headwater.engine import small
-from headwater.engine.small import Reach, SmallSlices, keys_of
-from headwater.engine.view import pace_of
+from headwater.engine.small import Reach, SmallSlices
 from headwater.log import TopicLog, open_storage
 from headwater.log.columns import KeptColumns
 from headwater.log.maintenance import compact
@@ -58,7 +57,7 @@ class Sales:
     def read(self, *, after: int, last: int, since: float, near: float) -> list[str] | None:
         """The ids of the rows that a slice reads."""
         view = self.plan.view("v")
-        slices = SmallSlices(view, {"sales": self.log}, pace_of(view), self.kept)
+        slices = SmallSlices(view, {"sales": self.log}, self.kept)
         found = slices.read({"sales": Reach(after, last, at(since), at(near))})
         return None if found is None else found[view.scans[0]]["id"].to_pylist()
 
@@ -125,4 +124,5 @@ def test_what_was_compacted_meanwhile_is_read_where_it_is_now() -> None:
     ],
 )  # fmt: skip
 def test_rows_matter_to_each_other_by_columns_that_the_log_has(query: str, keys: tuple[str, ...]) -> None:
-    assert keys_of(plan(query).view("v")) == keys
+    step = plan(query).view("v").physical.step
+    assert (step.keys if step else ()) == keys

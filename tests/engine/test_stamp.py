@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import headwater as hw
-from headwater.engine.stamp import COMMIT, STAMP, barrier, events, in_time, mark, track
-from headwater.engine.window import window_of
 from headwater.model import Tumble
+from headwater.operators.assign.lowering.window import window_of
+from headwater.operators.lowering.stamp import COMMIT, STAMP, barrier, events, in_time, mark, track
 from headwater.project import Project
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -172,13 +172,13 @@ def test_what_is_final_comes_out_to_the_millisecond(opened: Callable[[str], Proj
     project = opened(sql)
     project.append("a", [{"k": "x", "v": 1, "at": at(5)}])
     for topic in "ab":
-        project.tick(topic, to=final - MILLISECOND)
+        project.log.tick(topic, to=final - MILLISECOND)
     assert held(project) == []
-    assert project.batch("v").num_rows == 0
+    assert project.views.batch("v").num_rows == 0
     for topic in "ab":
-        project.tick(topic, to=final)
+        project.log.tick(topic, to=final)
     assert len(held(project)) == 1
-    assert project.batch("v").num_rows == 1
+    assert project.views.batch("v").num_rows == 1
 
 
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"

@@ -13,7 +13,6 @@ import pytest
 import headwater as hw
 from headwater import model, sql
 from headwater.engine import small
-from headwater.engine.totals import keeps_totals
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
 from headwater.plan import check
@@ -28,7 +27,8 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def is_kept(query: str, options: str = "", stream: str = "") -> bool:
     text = STREAM.format(stream) + f"CREATE MATERIALIZED VIEW v WITH (retention = '1 hour'{options}) AS {query};"
     project = model.Project(name="shop", declarations=sql.parse_declarations(text, "views.sql").declarations)
-    return keeps_totals(check(project).checked().view("v")) is not None
+    step = check(project).checked().view("v").physical.step
+    return step is not None and step.adds == "totals"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.join import MARK
-from headwater.engine.panes import Needed, admitting, windows_of
-from headwater.engine.stamp import STAMP, WINDOWS, in_time
-from headwater.engine.window import Spread
 from headwater.model import Cumulate, Hop
-from headwater.plan.stages import Aggregate
+from headwater.operators import Aggregate
+from headwater.operators.aggregate.lowering.panes import windows_of
+from headwater.operators.assign.lowering.window import Spread, admitting
+from headwater.operators.lowering.needed import Needed
+from headwater.operators.lowering.stamp import MARK, STAMP, WINDOWS, in_time
 from tests.plan.planning import view
 
 MS, SECOND, MINUTE, HOUR, DAY = (

@@ -47,7 +47,7 @@ def misdeed(execution: Execution, view: str) -> str:
     if execution.name == "killed and resumed":  # a batch that was attempted twice must not be counted twice
         verified = execution.scenario.project.verify(view)
         return "" if verified.identical else f"verify disagrees: {verified}"
-    if execution.name != "batch" and (ledger := execution.scenario.project.ledger(view)).remainder:
+    if execution.name != "batch" and (ledger := execution.scenario.project.views.ledger(view)).remainder:
         return f"the ledger has a remainder: {ledger}"
     return ""
 

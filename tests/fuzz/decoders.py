@@ -26,15 +26,16 @@ import pyarrow.parquet as pq
 from fastavro import parse_schema, schemaless_writer, writer
 
 from headwater.errors import HeadwaterError
-from headwater.intake import Decoded, Decoder, json_lines_of, read_file, read_stream
+from headwater.intake import Decoded, Decoder, read_file, read_stream
 from headwater.intake.kafka.avro import AvroCodec
 from headwater.intake.kafka.debezium import DebeziumCodec
 from headwater.intake.kafka.json_schema import JsonSchemaCodec
 from headwater.intake.kafka.plain import JsonCodec
 from headwater.intake.kafka.protobuf import ProtobufCodec
 from headwater.intake.messages import Messages
-from headwater.intake.schema.written import Language, Written
+from headwater.json_text import json_lines_of
 from headwater.model import INSTANT, Column, Kafka, Stream
+from headwater.schemas.written import Language, Written
 from headwater.serve.streams import _lines
 from tests.fuzz.mutation import mutate
 
@@ -208,9 +209,15 @@ def avro_files() -> list[bytes]:
 
 def parquets() -> list[bytes]:
     found = []
-    for compression in ("none", "snappy", "zstd"):
+    for options in (
+        {"compression": "none"},
+        {"compression": "snappy"},
+        {"compression": "zstd", "data_page_version": "2.0", "row_group_size": 10},
+        {"compression": "none", "use_dictionary": False, "column_encoding": {"id": "DELTA_BYTE_ARRAY"}},
+        {"compression": "lz4", "data_page_size": 10},
+    ):
         body = io.BytesIO()
-        pq.write_table(table(30), body, compression=compression)
+        pq.write_table(table(30), body, **options)
         found.append(body.getvalue())
     return found
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from random import Random
+from statistics import median
 from typing import Any
 from urllib.parse import quote
 
@@ -91,21 +92,40 @@ def odd_request(random: Random, method: str, path: str) -> dict[str, Any]:
     return {"method": method.upper(), "url": url, "headers": headers, "content": b"" if method == "get" else body}
 
 
-def test_odd_requests_are_answered_in_time_and_never_with_a_mistake(bank: Bank) -> None:
-    found, number, until = routes(bank), 0, time.monotonic() + SECONDS
-    assert len(found) >= 25
-    slowest, done = [0.0], threading.Event()
+class Onlooker(threading.Thread):
+    """Asks for `/healthz` again and again, and notes how long each answer took."""
 
-    def watch() -> None:
-        with httpx.Client(base_url=bank.client.base_url, timeout=PATIENCE) as client:
-            while not done.wait(0.05):
+    def __init__(self, bank: Bank) -> None:
+        super().__init__()
+        self._url, self._done = bank.client.base_url, threading.Event()
+        self.took: list[float] = []
+        self.refused: list[str] = []
+
+    def run(self) -> None:
+        with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
+            while not self._done.wait(0.02):
                 began = time.monotonic()
-                assert client.get("/healthz").status_code == 200
-                slowest[0] = max(slowest[0], time.monotonic() - began)
+                answered = client.get("/healthz")
+                self.took.append(time.monotonic() - began)
+                self.refused += [] if answered.status_code == 200 else [answered.text]
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
+    def __enter__(self) -> Onlooker:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self.join()
+
+
+def test_odd_requests_are_answered_in_time_and_never_with_a_mistake(bank: Bank) -> None:
+    """Beside a calm server on the same machine, `/healthz` takes at most 200 ms more: 49 of 50 times, and mostly 50."""
+    found, number = routes(bank), 0
+    assert len(found) >= 25
+    with Onlooker(bank) as calm:
+        time.sleep(min(SECONDS, 5))
+    until = time.monotonic() + SECONDS
+    with Onlooker(bank) as busy:
         while time.monotonic() < until or number < len(found):
             method, path = found[number % len(found)]
             request = odd_request(Random(f"{SEED}:{number}"), method, path)
@@ -117,7 +137,16 @@ def test_odd_requests_are_answered_in_time_and_never_with_a_mistake(bank: Bank) 
             )
             assert took < LONGEST, f"request {number} of seed {SEED} took {took:.1f} s: {request}"
             number += 1
-    finally:
-        done.set()
-        watching.join()
-    assert slowest[0] < 2, f"/healthz took {slowest[0]:.2f} s"
+    assert not busy.refused
+    told = f"/healthz, in ms: {told_of(calm.took)} calm; {told_of(busy.took)} while {number} odd requests were answered"
+    print(told)
+    late = [took for took in busy.took if took > max(calm.took) + 0.2]
+    assert len(late) <= max(1, len(busy.took) // 50), told
+    assert median(busy.took) < 0.05 + 2 * median(calm.took), told
+    assert max(busy.took) < 2 + max(calm.took), told
+
+
+def told_of(took: list[float]) -> str:
+    """The median, the 99th percentile and the most of some durations."""
+    ordered = sorted(took)
+    return " / ".join(f"{1000 * ordered[int(part * (len(ordered) - 1))]:.0f}" for part in (0.5, 0.99, 1))

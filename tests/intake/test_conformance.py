@@ -10,8 +10,8 @@ import pytest
 
 import headwater as hw
 from headwater.errors import CheckFailed, SettingsRefused
-from headwater.intake import Events, Inlet, Piece, Places, Wait
-from headwater.intake.place import Surroundings
+from headwater.intake import Events, Inlet, Piece, SourcePositions, Wait
+from headwater.intake.opening import Surroundings
 from headwater.model import Connector, Topic
 from headwater.testing import IntakeConformance, payments
 
@@ -23,10 +23,10 @@ class Journal(Inlet):
         self._file = file
         self._next = self._end = 0
 
-    def open(self, places: Places, *, alone: bool) -> None:
-        self._next = places.position("journal") or 0
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
+        self._next = positions.position("journal") or 0
         self._end = self._size()
-        places.take_up({"journal": self._next})
+        positions.take_up({"journal": self._next})
 
     def read(self, wait: Wait) -> Sequence[Piece]:
         while self._next >= self._size():

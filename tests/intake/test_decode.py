@@ -15,9 +15,11 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.errors import ArgumentRefused
-from headwater.intake import DEAD, Decoded, Decoder
+from headwater.errors import ArgumentRefused, WrongType
+from headwater.intake import Decoded, Decoder
+from headwater.intake.dead import Letter, table_of
 from headwater.model import CONTENT, INSTANT, Column, Stream, Table
+from headwater.model.letter import DEAD
 from tests.intake.topics import ARRIVED_AT, ORDERS, PRICES, stream_of
 
 NOON = "2024-01-01T12:00:00Z"
@@ -339,3 +341,9 @@ def test_a_null_where_a_nested_value_must_be_is_named_by_its_path(tmp_path: Path
             'column "items[1].sku" has no value and must have one: STRING NOT NULL is declared',
             "column \"tags['x']\" has no value and must have one: INT NOT NULL is declared",
         ]
+
+
+def test_a_reason_may_quote_half_a_surrogate_pair() -> None:
+    """Validators of JSON Schema quote what they refuse as it is."""
+    letters = table_of([Letter(0, b"", "'\ud800' is not of type 'integer'", WrongType, "x:1")], "x")
+    assert letters["reason"].to_pylist() == ["'\\ud800' is not of type 'integer'"]

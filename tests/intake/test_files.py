@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import ArgumentRefused
-from headwater.intake import Decoded, Decoder, json_lines_of, read_file
+from headwater.intake import Decoded, Decoder, read_file
 from headwater.intake.chunk import Format
 from headwater.intake.files import LONGEST_RECORD
+from headwater.json_text import json_lines_of
 from headwater.model import Column
 from tests.intake.topics import ORDERS, stream_of
 

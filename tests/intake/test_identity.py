@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headwater.intake import Decoder, json_lines_of
+from headwater.intake import Decoder
 from headwater.intake.identity import joined
+from headwater.json_text import json_lines_of
 from headwater.model import CONTENT, INSTANT, Column, Stream
 from tests.intake.strategies import tables, types, values
 from tests.intake.topics import stream_of

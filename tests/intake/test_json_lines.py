@@ -6,7 +6,8 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headwater.intake import Decoded, Decoder, json_lines_of
+from headwater.intake import Decoded, Decoder
+from headwater.json_text import json_lines_of
 from headwater.model import INSTANT, Column, Stream
 from tests.intake.strategies import same, tables, types
 from tests.intake.topics import stream_of

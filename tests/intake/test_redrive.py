@@ -134,4 +134,4 @@ def test_the_command_says_what_came_back(shop: Path) -> None:
 def test_a_topic_without_dead_letters_has_nothing_to_bring_back(shop: Path) -> None:
     with hw.open(shop) as project:
         assert project.redrive("orders") == Redriven("orders", 0, 0)
-        assert project.head("orders") == -1
+        assert project.log.head("orders") == -1

@@ -10,12 +10,11 @@ import pytest
 from deltalake import DeltaTable
 
 from headwater.errors import LogDamaged, LogUnavailable
-from headwater.log import TopicLog, open_storage
+from headwater.log import TopicLog, open_storage, storage
 from headwater.log.maintenance import checkpoint, compact
 from headwater.log.read import commits, read
 from headwater.log.scrub import scrub
 from headwater.log.seal import checksum_in
-from headwater.log.storage import LocalStorage
 from tests.log.conftest import ORDERS, Wall, orders, unseal
 
 
@@ -231,25 +230,25 @@ def test_other_readers_of_delta_tables_read_it(folder: Path) -> None:
 def test_a_full_disk_loses_nothing_that_was_acknowledged_and_it_goes_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log, written = opened(folder), LocalStorage._write_synced
+    log, written = opened(folder), storage._write_synced
     for files in range(3):  # how many of an append's files there is room for: its data, its entry
         room = iter([True] * files)
 
-        def write(self: LocalStorage, target: Path, data: bytes, room: Iterator[bool] = room) -> None:
+        def write(target: str, data: bytes, *how: int, room: Iterator[bool] = room) -> None:
             if next(room, False):
-                return written(self, target, data)
-            target.write_bytes(bytes(data)[:10])  # as much as there was room for
+                return written(target, data, *how)
+            Path(target).write_bytes(bytes(data)[:10])  # as much as there was room for
             raise OSError(errno.ENOSPC, "No space left on device")
 
         before = read(opened(folder)).num_rows
-        monkeypatch.setattr(LocalStorage, "_write_synced", write)
+        monkeypatch.setattr(storage, "_write_synced", write)
         try:
             log.append(orders(("new", 99)))
             acknowledged = 1
         except LogUnavailable as full:
             assert "No space left" in str(full)
             acknowledged = 0
-        monkeypatch.setattr(LocalStorage, "_write_synced", written)
+        monkeypatch.setattr(storage, "_write_synced", written)
         assert acknowledged == (files == 2)
         assert read(opened(folder)).num_rows == before + acknowledged
         assert not scrub(open_storage(str(folder)), "orders").hurt

@@ -120,6 +120,18 @@ def test_a_backup_while_others_append_is_a_prefix_of_the_log(data: Path, tmp_pat
     assert read(opened(tmp_path / "copy")).equals(read(opened(data), last=head))
 
 
+def test_a_file_that_is_half_written_is_no_part_of_a_log_and_not_backed_up(data: Path, tmp_path: Path) -> None:
+    """Its writer is at it, or was killed; a file of the log that is cut short is refused."""
+    whole = file_of(data, 8)
+    half = whole.with_name(f"{99:020d}{whole.name[20:]}")
+    half.write_bytes(whole.read_bytes()[:100])
+    assert back_up(at(data), at(tmp_path / "copy"), START).good
+    assert not (tmp_path / "copy/log/orders" / half.name).exists()
+    whole.write_bytes(whole.read_bytes()[:100])
+    with pytest.raises(LogDamaged, match="can't be backed up"):
+        back_up(at(data), at(tmp_path / "other"), START)
+
+
 def test_a_backup_behind_entries_that_were_let_go_of_is_whole(data: Path, tmp_path: Path) -> None:
     back_up(at(data), at(tmp_path / "copy"), START)
     wall = Wall()

@@ -197,7 +197,7 @@ def test_a_tick_says_how_late_it_is_and_nothing_arrives_before_it(log: TopicLog,
     assert [passed_at(log, commit) for commit in (1, 2, 3)] == [arrivals[0], arrivals[1], arrivals[1]]
     assert arrivals[1] - arrivals[0] == timedelta(seconds=7)
     assert arrived_at(log, 2) == arrivals[0]
-    assert log.settle_silence().commit == 3, "nothing is idle: the log is left as it is"
+    assert log.tick_silence().commit == 3, "nothing is idle: the log is left as it is"
 
 
 def test_a_topic_that_nothing_was_written_to_has_a_clock_at_1970(storage: Storage, wall: Wall) -> None:

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 import headwater as hw
 from headwater.cli import app
 from headwater.errors import TooMuchPoison
-from headwater.intake.kafka.client import Partition
 from headwater.intake.kafka.ranges import Range
-from headwater.intake.schema.known import Draft
+from headwater.kafka.client import Partition
 from headwater.log import TopicLog
 from headwater.operate.backlog import split
 from headwater.project import Project
+from headwater.schemas.known import Draft
 from tests.intake.kafka.shop import STREAM, Shop, event
 
 
@@ -83,8 +83,8 @@ def test_tasks_take_in_what_one_process_takes_in(shop: Callable[..., Shop], monk
         assert (by_one.path, by_many.path) == ("process", "spark")
         assert (by_many.rows, by_many.dead, by_many.positions) == (1980, 20, by_one.positions)
         assert (rows(many), letters(many)) == (rows(one), letters(one))
-        assert many.watermark("payments") == one.watermark("payments")
-        assert [commit.rows for commit in many.log("payments") if commit.rows] == [1980]
+        assert many.log.watermark("payments") == one.log.watermark("payments")
+        assert [commit.rows for commit in many.log.commits("payments") if commit.rows] == [1980]
         found = many.read("payments", columns=["_commit", "_row", "_id"])
         assert len(set(found["_row"].to_pylist())) == 1980
         assert found["_id"].null_count == 0
@@ -127,7 +127,7 @@ def test_a_commit_that_another_writer_took_and_a_kill_lose_and_double_nothing(
         found = project.read("payments", columns=["amount", "_commit", "_watermark"]).to_pylist()
         bulk = [row for row in found if row["amount"] >= 0]
         assert sorted(row["amount"] for row in bulk) == [*range(20), *range(100, 120)]
-        assert {row["_commit"] for row in bulk} == {project.head("payments")}
+        assert {row["_commit"] for row in bulk} == {project.log.head("payments")}
         assert project.dead("payments").num_rows == 2
 
 

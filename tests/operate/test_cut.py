@@ -47,7 +47,7 @@ class Market:
 
     def advance(self, view: str, commit: int) -> None:
         """A batch that reads up to a commit."""
-        target, store = self.target(view), self.project._opened_views().store(view)
+        target, store = self.target(view), self.project.views.opened().ask.store(view)
         if view not in self.epochs:
             self.epochs[view] = store.open(target, self.project.plan().view(view).fingerprint)
         new = [f"s{number % 3}" for number in range(self.at[view] + 1, commit + 1)]
@@ -67,7 +67,7 @@ class Market:
 
     def read(self, wait: float = 0) -> tuple[int, int, int]:
         """The common commit, and how many sales each view has, once both say the same of every shop."""
-        counts, shops = self.project.rows_at_cut("counts", "shops", wait=timedelta(seconds=wait))
+        counts, shops = self.project.views.rows_at_cut("counts", "shops", wait=timedelta(seconds=wait))
         assert counts.commits == shops.commits
         commit = counts.commits["sales"]
         expected = Counter(f"s{number % 3}" for number in range(1, commit + 1))
@@ -133,7 +133,7 @@ def test_rows_belong_together_while_both_views_go_on(tmp_path: Path) -> None:
 
 def test_views_that_read_a_stream_in_different_ways_have_no_cut(market: Market) -> None:
     with pytest.raises(ArgumentRefused) as refused:
-        market.project.rows_at_cut("counts", "best")
+        market.project.views.rows_at_cut("counts", "best")
     assert 'one by "sales", the other by "counts"' in str(refused.value.detail)
 
 

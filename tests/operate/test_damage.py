@@ -56,12 +56,12 @@ def test_what_is_damaged_is_named_and_what_can_be_is_rebuilt(spark: SparkSession
             with pytest.raises(LogDamaged) as blamed:
                 project.verify(view)
             assert (blamed.value.fields["commits"], blamed.value.fields["topic"]) == ("3", "orders")
-        assert [type(done.error) for done in project.replay()] == [LogDamaged, LogDamaged]
+        assert [type(done.error) for done in project.admin.replay()] == [LogDamaged, LogDamaged]
 
-        assert project.declare_lost("orders", "3", "the disk died") == Lost(rows=5)
-        assert not [done.error for done in project.replay() if done.error]
+        assert project.integrity.declare_lost("orders", "3", "the disk died") == Lost(rows=5)
+        assert not [done.error for done in project.admin.replay() if done.error]
         assert project.verify("large").identical
-        assert project.ledger("large").lost == 5
+        assert project.views.ledger("large").lost == 5
         assert project.query("SELECT count(*) AS n FROM large")["n"].to_pylist() == [9]
 
 
@@ -72,5 +72,5 @@ def test_a_run_scrubs_share_by_share(tmp_path: Path, caplog: pytest.LogCaptureFi
         project.append("orders", [{"id": "a", "amount": 1, "at": START}])
         flip(next((tmp_path / "data/log/orders").glob("*.parquet")), 100)
         for _ in range(24):
-            project._integrities.scrub_share()
+            project.integrity.scrub_share()
     assert "log/orders is damaged in commits 1" in caplog.text

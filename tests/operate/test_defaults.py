@@ -37,20 +37,20 @@ def test_views_over_rows_from_before_a_column_have_its_default_whenever_they_are
     (tmp_path / "shop.sql").write_text(BEFORE)
     with hw.open(tmp_path) as project:
         project.append("sales", [sale("a", 0), sale("b", 1)])
-        project.tick("sales", until(2))
+        project.log.tick("sales", until(2))
     (tmp_path / "shop.sql").write_text(AFTER)
     with hw.open(tmp_path) as project:
         project.catch_up(*VIEWS)
         for view in VIEWS:
             assert rows(project, view) == {("a", "AT"), ("b", "AT")}, f"{view}, before anything is appended"
         project.append("sales", [sale("c", 3) | {"country": "DE"}, sale("d", 4)])
-        project.tick("sales", until(5))
+        project.log.tick("sales", until(5))
         project.catch_up(*VIEWS)
         expected = {("a", "AT"), ("b", "AT"), ("c", "DE"), ("d", "AT")}
         for view in VIEWS:
             assert rows(project, view) == expected, f"{view}, after"
             assert project.verify(view).identical
-            assert {(row["id"], row["country"]) for row in project.batch(view).to_pylist()} == expected
+            assert {(row["id"], row["country"]) for row in project.views.batch(view).to_pylist()} == expected
     (tmp_path / "shop.sql").write_text(AFTER.replace("DEFAULT 'AT'", "DEFAULT 'CH'"))
     with hw.open(tmp_path) as project:
         project.catch_up(*VIEWS)

@@ -21,7 +21,7 @@ CREATE STREAM sales (shop STRING, amount BIGINT, at TIMESTAMP NOT NULL, WATERMAR
 CHAIN = (
     STREAM
     + """
-CREATE MATERIALIZED VIEW per_shop AS SELECT shop, window_end, sum(amount) AS total
+CREATE MATERIALIZED VIEW per_shop WITH (execution = 'live') AS SELECT shop, window_end, sum(amount) AS total
 FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end;
 CREATE MATERIALIZED VIEW best WITH (emit = 'final') AS SELECT window_end AS until, max(total) AS most, count(*) AS n
 FROM TUMBLE(TABLE per_shop, DESCRIPTOR(window_end), INTERVAL '20' SECOND) GROUP BY window_end;
@@ -67,9 +67,9 @@ def test_what_is_final_is_published_in_the_order_of_time_and_key(chain: Scenario
 
 def test_a_reader_is_verified_down_to_the_streams(chain: Scenario) -> None:
     assert chain.project.verify("best").identical
-    assert chain.project.ledger("best").remainder == 0
-    assert chain.project.batch("best").to_pylist() == [{"until": at(20), "most": 4, "n": 3}]
-    assert chain.project.batch("best", last=2).num_rows == 0, "without the sale that moves the watermark past 20"
+    assert chain.project.views.ledger("best").remainder == 0
+    assert chain.project.views.batch("best").to_pylist() == [{"until": at(20), "most": 4, "n": 3}]
+    assert chain.project.views.batch("best", last=2).num_rows == 0, "without the sale that moves the watermark past 20"
 
 
 def test_what_a_crash_kept_from_being_published_is_published_next_time(chain: Scenario) -> None:

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headwater as hw
-from headwater.engine.keeping import kept_by
 from tests.plan.planning import view
 
 WINDOWED = (
@@ -33,7 +32,14 @@ JOIN = (
         ("SELECT id FROM orders WHERE amount > 5", []),
         (
             WINDOWED.format(window=TUMBLE.format(stream="orders")),
-            ["aggregate: one row per customer, window_end with n, total, until the end of its window + 2 minutes"],
+            [
+                "settle: its position in the store; each step reads what is new",
+                "parts: one row per customer, window_end, in memory, until the end of its window + 2 minutes",
+            ],
+        ),
+        (
+            "SELECT window_end, collect_set(id) AS ids FROM " + TUMBLE.format(stream="orders") + " GROUP BY window_end",
+            ["aggregate: one row per window_end with ids, until the end of its window + 2 minutes"],
         ),
         (
             SESSION,
@@ -44,11 +50,13 @@ JOIN = (
             ["settle: its position in the store; each step reads the log from its oldest new event on"],
         ),
         (
-            "SELECT window_end, count(*) AS n FROM " + TUMBLE.format(stream="payments") + " GROUP BY window_end",
+            "SELECT window_end, collect_set(id) AS ids FROM "
+            + TUMBLE.format(stream="payments")
+            + " GROUP BY window_end",
             [
                 "duplicates: the id, the event time and the window of each row, until the end of that window"
                 " + 2 minutes",
-                "aggregate: one row per window_end with n, until the end of its window + 2 minutes",
+                "aggregate: one row per window_end with ids, until the end of its window + 2 minutes",
             ],
         ),
         (
@@ -65,15 +73,15 @@ JOIN = (
             ],
         ),
     ],
-    ids=["nothing", "windows", "sessions", "copies", "copies in windows", "OVER", "a join"],
+    ids=["nothing", "windows in parts", "windows", "sessions", "copies", "copies in windows", "OVER", "a join"],
 )
 def test_the_state_that_operators_keep_has_an_end(query: str, kept: list[str]) -> None:
-    assert [str(found) for found in kept_by(view(query, "WITH (grace = '2 minutes')"))] == kept
+    assert [str(found) for found in view(query, "WITH (grace = '2 minutes')").physical.keeps] == kept
 
 
 def test_groups_without_an_end_keep_nothing_and_say_for_how_long_a_row_counts() -> None:
     found = view("SELECT customer, max(at) AS last FROM orders GROUP BY customer", "WITH (retention = '7 days')")
-    assert [str(kept) for kept in kept_by(found)] == [
+    assert [str(kept) for kept in found.physical.keeps] == [
         "settle: its position in the store; each step reads the log again, 1 week back",
         "groups without an end: nothing; rows count in them, until their time + 1 week",
     ]
@@ -81,7 +89,7 @@ def test_groups_without_an_end_keep_nothing_and_say_for_how_long_a_row_counts() 
 
 def test_groups_without_an_end_in_which_everything_adds_up_keep_totals() -> None:
     found = view("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '7 days')")
-    assert [str(kept) for kept in kept_by(found)] == [
+    assert [str(kept) for kept in found.physical.keeps] == [
         "settle: its position in the store; each step reads what is new, and what counts no more",
         "totals: one row per customer, until no row counts in it",
     ]
@@ -90,7 +98,8 @@ def test_groups_without_an_end_in_which_everything_adds_up_keep_totals() -> None
 SQL = """
 CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10, 2), at TIMESTAMP NOT NULL,
   WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH (unique = 'id');
-CREATE MATERIALIZED VIEW totals WITH (grace = '10 seconds') AS SELECT shop, window_end, sum(amount) AS total
+CREATE MATERIALIZED VIEW totals WITH (grace = '10 seconds', execution = 'live') AS
+SELECT shop, window_end, sum(amount) AS total
 FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end;
 """
 

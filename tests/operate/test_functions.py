@@ -193,7 +193,7 @@ def test_a_function_is_given_the_rows_of_the_log_and_no_others(outcome: Outcome)
 
 def test_batch_gives_no_number_either(outcome: Outcome) -> None:
     with pytest.raises(FunctionFailed):
-        outcome.project.batch("has_another_length")
+        outcome.project.views.batch("has_another_length")
 
 
 def test_a_mended_function_is_another_view_built_from_the_log(outcome: Outcome) -> None:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.intake.schema.columns import fields_of, takes
-from headwater.intake.schema.written import Written
 from headwater.model import INSTANT
 from headwater.operate.impact import impact
+from headwater.schemas.columns import fields_of, takes
+from headwater.schemas.written import Written
 
 STREAM = """
 CREATE STREAM payments (

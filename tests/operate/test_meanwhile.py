@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from headwater.errors import LogUnavailable
-from headwater.operate.meanwhile import meanwhile
-from tests.patience import PATIENCE
+from headwater.operate.meanwhile import Rounds, meanwhile
+from tests.patience import PATIENCE, until
 
 AT_ONCE = timedelta(milliseconds=1)
 
@@ -59,3 +59,25 @@ def test_the_end_waits_for_the_round_that_is_under_way() -> None:
         assert begun.wait(PATIENCE)
     assert done
     assert "headwater-working" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_several_take_part_in_the_rounds_of_one_thread_and_one_that_fails_keeps_nobody() -> None:
+    rounds, where, done = Rounds("looking", timedelta(milliseconds=5)), set[str](), list[str]()
+
+    def fail() -> None:
+        where.add(threading.current_thread().name)
+        raise OSError("the disk is away")
+
+    def look(name: str) -> None:
+        where.add(threading.current_thread().name)
+        done.append(name)
+
+    with rounds.take_part("failing", fail), rounds.take_part("a", lambda: look("a")):
+        with rounds.take_part("b", lambda: look("b")):
+            until(lambda: done.count("a") > 2 and done.count("b") > 2)
+        seen = done.count("b")
+        before = done.count("a")
+        until(lambda: done.count("a") > before + 2)
+        assert done.count("b") == seen, "it has ended"
+        assert where == {"headwater-looking"}
+    assert not any(thread.name == "headwater-looking" for thread in threading.enumerate())

@@ -40,5 +40,5 @@ def test_views_and_views_on_views_are_kept_and_verified(
         assert project.query("SELECT twice FROM large ORDER BY 1")["twice"].to_pylist() == [16, 18]
         assert project.query("SELECT most FROM best ORDER BY until")["most"].to_pylist() == [2 + 3, 6 + 7]
         for view in ("large", "per_shop", "best"):
-            assert project.ledger(view).remainder == 0
+            assert project.views.ledger(view).remainder == 0
             assert project.verify(view).identical

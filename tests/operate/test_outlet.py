@@ -51,14 +51,14 @@ def test_an_outlet_that_is_promoted_goes_on_behind_what_was_sent(shop: Shop, hoo
         shop.write(0, [row("a", "1.00")])
         until(lambda: len(hook.requests) == 1)
         shop.declare(f"CREATE OUTLET o FROM spend TO '{hook.url}' WITH (per_request = 10)")
-        promotion = project.promote()
+        promotion = project.admin.promote()
         assert (promotion.outlets, promotion.changed) == (("o",), ())
         sends.renew(promotion.outlets, promotion.outlets)
         shop.write(1, [row("a", "2.00"), row("b", "3.00")])
         until(lambda: len(hook.requests) == 2)
         assert len(hook.bodies[1]) == 2, "it sends as it is declared now, and nothing twice"
         shop.declare("")
-        sends.renew(project.promote().outlets, ())
+        sends.renew(project.admin.promote().outlets, ())
         until(lambda: not sends.is_going_on)
     assert failures == []
 

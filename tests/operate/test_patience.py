@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from headwater.errors import ViewBusy
 from headwater.model import Store as Declared
 from headwater.operate import Patience, Reading
 from headwater.operate.halt import Halt
-from headwater.operate.supervise import Run
+from headwater.operate.supervise import Run, RunOptions, Work
 from headwater.operate.versions import Versions
 from headwater.project import Project
 from headwater.store import open_store
@@ -43,12 +44,12 @@ Follow = Callable[..., tuple[Run, list[Reading]]]
 def follow(project: Project) -> Follow:
     """Makes a run of the view in a store, and a list of what it reports."""
 
-    def make(url: str = "sqlite:///views.db", **options: object) -> tuple[Run, list[Reading]]:
+    def make(url: str = "sqlite:///views.db", **options: Any) -> tuple[Run, list[Reading]]:
         planned, told = project.plan().view("plain"), list[Reading]()
         store = open_store(Declared(name="main", url=url), project.folder)
         versions = Versions(planned, store, project.folder / ".headwater" / "state", {})
-        run = Run(planned, store, versions, project.wishes, {}, None, {}, BRIEF, Halt(), told.append, lambda: 0.5)
-        return replace(run, **options), told
+        how = RunOptions(Halt(), told.append, patience=BRIEF, chance=lambda: 0.5)
+        return Run(Work(planned, store, versions, project.wishes, {}, None), replace(how, **options)), told
 
     return make
 
@@ -58,14 +59,14 @@ def test_a_second_run_is_told_at_once_or_waits_until_it_may_take_over(follow: Fo
     impatient, _ = follow(waits=False)
     patient, told = follow()
     waiting = threading.Thread(target=patient.keep_up)
-    with theirs.versions.locked():
+    with theirs.work.versions.locked():
         done = impatient.keep_up()
         assert isinstance(done.error, ViewBusy) and "process " in str(done.error.detail)
         waiting.start()
         while len(told) < 3:
             time.sleep(0.01)
         assert all("brought up to date by another run" in str(found.note) for found in told)
-    patient.halt.now()
+    patient.how.halt.now()
     waiting.join()
 
 

@@ -166,7 +166,7 @@ def test_the_other_views_go_on(outcome: Outcome) -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_batch_fails_as_well_and_gives_no_number(outcome: Outcome, name: str) -> None:
     with pytest.raises(ViewFailed) as caught:
-        outcome.project.batch(name)
+        outcome.project.views.batch(name)
     assert caught.value.fields["condition"] == VIEWS[name].condition
 
 

@@ -28,11 +28,11 @@ def promote(folder: Path, before: str, after: str) -> Promotion:
     with hw.open(folder) as project:
         project.plan()
         (folder / "shop.sql").write_text(after)
-        told = project.promote(only_tell=True)
+        told = project.admin.promote(only_tell=True)
         assert [view.name for view in project.declared.views] == [view.name for view in project.plan().project.views]
-        assert project.promote() == told
+        assert project.admin.promote() == told
         assert set(project.plan().views) >= {*told.added, *told.changed, *told.unchanged}
-        nothing = project.promote()
+        nothing = project.admin.promote()
         assert (nothing.added, nothing.changed, nothing.removed, nothing.topics) == ((), (), (), ())
         return told
 
@@ -121,6 +121,6 @@ def test_rows_of_an_earlier_version_are_upcast_after_a_promotion_as_before(tmp_p
     stream = STREAM.replace(";", " WITH (version = 2);")
     assert promote(tmp_path, stream + IDS, stream + SHOPS) == Promotion(added=("shops",), removed=("ids",))
     with hw.open(tmp_path) as project:
-        project.promote()
+        project.admin.promote()
         project.append("sales", [{"id": "a", "till": "north", "at": "2026-01-01T12:00:00Z"}], version=1)
         assert project.read("sales", columns=["id", "shop"]).to_pylist() == [{"id": "a", "shop": "north"}]

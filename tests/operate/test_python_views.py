@@ -107,6 +107,16 @@ def two_windows(sales):
 
 
 @declared
+def long_gap(sales):
+    return hw.session(sales, gap="2 minutes", by="id").select("id", "n", F.col("window_end").alias("at"))
+
+
+@hw.view(columns={"id": "STRING", "n": "BIGINT", "at": "TIMESTAMP"}, horizon="1 minute", gap="0 seconds")
+def undeclared_gap(sales):
+    return hw.session(sales, gap="10 seconds", by="id").select("id", "n", F.col("window_end").alias("at"))
+
+
+@declared
 def without_time(sales):
     return sales.withColumn("at", F.when(F.col("n") < 3, F.col("at")))
 
@@ -144,6 +154,14 @@ SAID = {
     ),
     "late_window": ("a window takes an input of a Python view as it was given", "known only of the rows of an input"),
     "two_windows": ('"sales" is taken through two windows', ""),
+    "long_gap": (
+        'function "long_gap" makes sessions with a gap of 2 minutes',
+        "It declares horizon = '1 minute': its rows are taken to be final by then.",
+    ),
+    "undeclared_gap": (
+        'function "undeclared_gap" makes sessions with a gap of 10 seconds',
+        "It declares gap = '0 seconds': its rows are taken to be final by then.",
+    ),
     "without_time": (
         'view "without_time" stopped at row 0 of commit 2 of "sales"',
         'function "without_time" returned NULL in the column "at"',
@@ -188,7 +206,7 @@ def test_the_line_of_the_function_that_raised_is_named(done: dict[str, CaughtUp]
 
 def test_batch_gives_no_number_either(project: Project) -> None:
     with pytest.raises(HeadwaterError):
-        project.batch("by_chance")
+        project.views.batch("by_chance")
 
 
 def test_the_others_go_on_and_can_be_verified(project: Project, done: dict[str, CaughtUp]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,8 +14,9 @@ from pyspark.sql import SparkSession
 
 import headwater as hw
 from headwater.operate import CaughtUp
+from headwater.operate.wish import Wishes
 from headwater.project import Project
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE, Rounds, eventually
 
 pytestmark = pytest.mark.timeout(900)  # each follows many batches, and one may take many seconds
 PROJECT = """
@@ -85,7 +85,8 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             assert figures["totals"].figures is not None
             assert figures["totals"].figures.freshness(0.5) is not None
             assert 0 < (figures["totals"].figures.batch_time(0.5) or 0) < 60
-            assert figures["totals"].figures.state_bytes > 0
+            assert figures["pairs"].figures is not None
+            assert figures["pairs"].figures.state_bytes > 0
         errors = {found.view: found.error.code() if found.error else None for found in done}
         assert errors == {"totals": None, "best": None, "pairs": None, "bad": "view-failed"}
         caught_up = {found.view: found for found in project.catch_up("totals", "best", "pairs")}
@@ -95,7 +96,9 @@ def test_views_follow_their_topics_and_one_that_fails_stops_alone(tmp_path: Path
             assert (view, verified.identical, verified.remainder) == (view, True, 0)
 
 
-def test_a_running_view_is_paused_resumed_and_replayed(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_running_view_is_paused_resumed_and_replayed(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert spark
     (tmp_path / "headwater.toml").write_text('name = "administered"\n[spark]\n"spark.master" = "local[2]"\n')
     stream, _, _ = PROJECT.partition("CREATE MATERIALIZED VIEW")
@@ -107,21 +110,22 @@ def test_a_running_view_is_paused_resumed_and_replayed(tmp_path: Path, spark: Sp
 
     with hw.open(tmp_path) as project, hw.open(tmp_path) as operator:
         sell(project, 0)
-        operator.pause("ids")
+        operator.admin.pause("ids")
         with running(project) as done:
             eventually(lambda: state(project), ("paused", None))
-            operator.resume("ids")
+            operator.admin.resume("ids")
             eventually(lambda: counted(project, "ids"), 2)
-            operator.pause("ids")
+            operator.admin.pause("ids")
             eventually(lambda: state(project), ("paused", 1))
+            looks = Rounds(monkeypatch, Wishes, "paused")
             sell(project, 1)
-            time.sleep(0.5)
+            looks.pass_by()
             assert counted(project, "ids") == 2, "what it has is served, and nothing more comes"
-            (left,) = operator.replay()
+            (left,) = operator.admin.replay()
             assert left.paused is not None
-            operator.resume("ids")
+            operator.admin.resume("ids")
             eventually(lambda: (counted(project, "ids"), state(project)), (4, ("following", 2)))
-            (left,) = operator.replay()
+            (left,) = operator.admin.replay()
             assert "process " in str(left.left_to)
             eventually(lambda: state(project), ("following", 3))
             sell(project, 2)
@@ -131,7 +135,7 @@ def test_a_running_view_is_paused_resumed_and_replayed(tmp_path: Path, spark: Sp
 
 
 def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_on(
-    tmp_path: Path, spark: SparkSession
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spark
     (tmp_path / "headwater.toml").write_text('name = "promoted"\n[spark]\n"spark.master" = "local[2]"\n')
@@ -146,7 +150,9 @@ def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_o
         stop, done = threading.Event(), list[CaughtUp]()
         run = threading.Thread(
             target=lambda: done.extend(
-                project.run(stop=stop, progress=lambda found: told.append((found.view, found.version)))
+                project.run(
+                    stop=stop, listeners=hw.Listeners(progress=lambda found: told.append((found.view, found.version)))
+                )
             )
         )
         run.start()
@@ -157,7 +163,7 @@ def test_changed_declarations_take_effect_when_they_are_promoted_and_others_go_o
                 + "CREATE STREAM visits (id STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);"
                 + "CREATE MATERIALIZED VIEW seen AS SELECT id FROM visits;"
             )
-            time.sleep(0.5)
+            Rounds(monkeypatch, Wishes, "promotion").pass_by()
             assert counted(project, "big") == 0, "never by surprise"
             with hw.open(tmp_path) as operator:
                 number = operator.wishes.ask_promotion(only_tell=False)
@@ -197,14 +203,14 @@ def test_a_view_that_is_behind_is_served_once_it_has_caught_up(tmp_path: Path, s
     with hw.open(tmp_path) as project:
         for number in range(1, 4):
             sell(project, number)
-        store, stop = project._opened_views().store("big"), threading.Event()
+        store, stop = project.views.opened().ask.store("big"), threading.Event()
 
         def watch(reading: Any) -> None:
             seen.append(store.promoted("big"))
             if reading.commits.get("sales", 0) >= 4:
                 stop.set()
 
-        (done,) = project.run(options={"max_commits": "1"}, progress=watch, stop=stop)
+        (done,) = project.run(options={"max_commits": "1"}, listeners=hw.Listeners(progress=watch), stop=stop)
         assert (done.version, done.error) == (2, None)
         assert seen[0] == seen[1] == 1, "the rows of before are served until the new ones are complete"
         assert seen[-1] == 2

@@ -60,7 +60,7 @@ def test_they_are_verified_within_their_bounds(project: Project) -> None:
 
 
 def test_what_is_exact_is_the_same_to_the_bit_and_what_is_guessed_is_not(project: Project) -> None:
-    held, again = project.query("SELECT * FROM guessed"), project.batch("guessed")
+    held, again = project.query("SELECT * FROM guessed"), project.views.batch("guessed")
     exact = ["window_end", "n", "by_theta", "by_count"]
     assert differences(held.select(exact), again.select(exact)) == ([], [])
     assert differences(held, again) != ([], []), "a KLL sketch of the same rows is another one each time"

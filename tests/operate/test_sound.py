@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from headwater.cli.app import app
 from headwater.engine import live
-from headwater.engine.ledger import Count, observed
-from headwater.engine.lower import Lowering
-from headwater.engine.stamp import MARKED
 from headwater.errors import RowsDropped
+from headwater.operators.lowering.ledger import Count, observed
+from headwater.operators.lowering.rooms import Lowering
+from headwater.operators.lowering.stamp import MARKED
 from headwater.serve.dashboard.theme import health_of
 from headwater.serve.dashboard.view import trouble_of
 from headwater.testing import Scenario, scenario
@@ -55,7 +55,7 @@ def refused(world: Scenario) -> list[str]:
         "rows": lambda: world.project.rows("scored"),
         "query": lambda: world.project.query("SELECT count(*) AS n FROM scored"),
         "changes": lambda: list(world.project.changes("scored")),
-        "cut": lambda: world.project.rows_at_cut("scored"),
+        "cut": lambda: world.project.views.rows_at_cut("scored"),
         "verify": lambda: world.project.verify("scored"),
     }
     found = []
@@ -98,7 +98,7 @@ def test_a_version_of_which_rows_were_dropped_is_never_served_again() -> None:
         shown = CliRunner().invoke(app, ["status", "--project", str(world.folder)])
         assert shown.exit_code == 1 and "unsound: view" in shown.stdout
 
-        done = world.project.replay("scored")
+        done = world.project.admin.replay("scored")
         assert [found.error for found in done] == [None] and done[0].version == 2
         world.expect("scored", world.batch("scored"))
         assert refused(world) == [] and world.project.status().views[0].state == "at rest"
@@ -127,6 +127,6 @@ def test_what_goes_astray_between_operators_is_a_remainder() -> None:
         arrive(world, 1)
         with patch.object(live, "observed", fewer):
             world.run()
-        counted = world.project.ledger("scored")
+        counted = world.project.views.ledger("scored")
         assert counted.remainder == counted.dropped > 0
         assert world.project.status().views[0].unsound is None, "Spark dropped nothing"

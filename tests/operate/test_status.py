@@ -41,11 +41,11 @@ def folder(tmp_path: Path) -> Path:
 
 def served(project: Project, view: str, batches: dict[str, int]) -> None:
     """A version of a view of which each store has so many batches, one for each commit."""
-    views, planned = project._opened_views(), project.plan().view(view)
+    views, planned = project.views.opened(), project.plan().view(view)
     target = Target(view, 1, planned.columns, planned.identity, planned.emit)
     rows = target.schema.empty_table()
     for name, count in batches.items():
-        store = views._store(name)
+        store = views.catalog.stores.named(name)
         epoch = store.open(target, planned.fingerprint)
         for number in range(count):
             store.apply(target, epoch, Batch(rows, rows.select([]), Position(number, (("sales", number + 1),), NOON)))

@@ -68,7 +68,7 @@ def test_views_in_several_stores_are_what_the_log_says_whatever_crashes(
         shop.expect("best", [{"until": "2026-01-01T00:00:20Z", "most": "3.50"}])
         for view in shop.views:
             assert shop.project.verify(view).identical
-            assert shop.project.ledger(view).remainder == 0
+            assert shop.project.views.ledger(view).remainder == 0
         with psycopg.connect(database) as client:
             assert client.execute("SELECT count(*), sum(total) FROM per_shop").fetchone() == (2, 12.5)
         with closing(RedisStore(live)) as follower:

@@ -42,7 +42,7 @@ CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10, 2), at TIMESTAMP
   WATERMARK FOR at AS at - INTERVAL '5' SECOND);
 """
 TOTALS = (
-    "CREATE MATERIALIZED VIEW totals WITH (emit = 'changes', grace = '1 minute') AS"
+    "CREATE MATERIALIZED VIEW totals WITH (emit = 'changes', grace = '1 minute', execution = 'live') AS"
     " SELECT shop, window_end, sum(amount) AS total, count(*) AS n"
     " FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY shop, window_end;\n"
 )
@@ -265,7 +265,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_done_and_goes_on_later(home: Pa
             if way == "Ctrl-C":
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             else:
-                threading.Thread(target=project._opened_views().stop).start()
+                threading.Thread(target=project.views.opened().run.stop).start()
 
     with hw.open(folder) as project:
         feed(project, range(12))
@@ -307,8 +307,8 @@ def test_a_view_that_another_run_works_on_is_left_alone(home: Path) -> None:
     with hw.open(make(home / "project", TOTALS + PLAIN)) as project:
         feed(project, range(1))
         planned = project.plan().view("totals")
-        views = project._opened_views()
-        theirs = Versions(planned, views._store("main"), project.folder / ".headwater" / "state", {})
+        views = project.views.opened()
+        theirs = Versions(planned, views.catalog.stores.named("main"), project.folder / ".headwater" / "state", {})
         with theirs.locked():
             totals, plain = project.catch_up()
         assert totals.error is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from headwater.log import Appended, TopicLog, open_storage
 from headwater.model import INSTANT, Bounded, Column, Stream
 from headwater.operate.ticking import Ticker, pause_after
 from headwater.plan.closing import Closing
-from tests.patience import PATIENCE, until
+from tests.patience import PATIENCE, Rounds, until
 
 IDLE = timedelta(milliseconds=200)
 
@@ -40,7 +39,7 @@ def test_a_silent_topic_is_ticked_and_one_that_waits_for_its_sources_is_not(tmp_
 class FullLog(TopicLog):
     """A log whose disk is full."""
 
-    def settle_silence(self) -> Appended:
+    def tick_silence(self) -> Appended:
         raise OSError(28, "No space left on device")
 
 
@@ -54,25 +53,42 @@ def test_a_topic_that_cannot_be_ticked_does_not_keep_others_from_it(
     assert "ticking calls failed and will be tried again: [Errno 28] No space left on device." in caplog.text
 
 
-def test_a_topic_is_told_the_time_when_a_window_over_its_arrival_ends_and_then_no_more(tmp_path: Path) -> None:
+def test_that_nobody_knows_once_when_windows_close_does_not_end_the_ticking(tmp_path: Path) -> None:
+    log, failures = make(tmp_path, None), [OSError(5, "Input/output error")]
+
+    def closings() -> dict[str, list[Closing]]:
+        if failures:
+            raise failures.pop()
+        return {"calls": [Closing(timedelta(seconds=1), timedelta(), timedelta(seconds=1))]}
+
+    ticked = threading.Event()
+    with Ticker([log], lambda log, commit: ticked.set(), closings):
+        assert ticked.wait(PATIENCE)
+
+
+def test_a_topic_is_told_the_time_when_a_window_over_its_arrival_ends_and_then_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log, other = make(tmp_path / "read", None), make(tmp_path / "other", None)
     second = Closing(timedelta(seconds=1), timedelta(), timedelta(seconds=1))
     arrived, watermark, ticks = log.clock.arrived, log.watermark, list[int]()
+    rounds = Rounds(monkeypatch, Ticker, "_tick_those_due")
     with Ticker([log], lambda log, commit: ticks.append(commit), lambda: {"calls": [second]}):
         until(lambda: bool(ticks))
-        time.sleep(2.2)
+        rounds.pass_by()
     assert ticks == [2]
     assert log.clock.present >= arrived // 1_000_000 * 1_000_000 + 1_000_000
     assert (log.watermark, log.clock.arrived) == (watermark, arrived)
     with Ticker([other], lambda log, commit: ticks.append(commit), lambda: {"orders": [second]}):
-        time.sleep(1.2)
+        rounds.pass_by(1)
     assert other.head == 1
 
 
-def test_a_log_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+def test_a_log_that_does_not_exist_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = Rounds(monkeypatch, Ticker, "_tick_those_due")
     log = TopicLog(make(tmp_path / "made", IDLE).topic, open_storage(str(tmp_path / "absent")))
     with Ticker([log], lambda log, commit: None):
-        time.sleep(1.2)
+        rounds.pass_by(1)
     assert log.head == -1
 
 

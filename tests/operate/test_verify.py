@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.operate.verify import differences
-from headwater.plan.approximate import Tolerance
+from headwater.operators.tolerance import Tolerance
 
 
 def found(

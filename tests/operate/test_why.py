@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.errors import ArgumentRefused, NotSupportedYet, UnknownRow
+from headwater.errors import ArgumentRefused, UnknownRow
+from headwater.findings import NotSupportedYet
 from headwater.model import Column
 from headwater.operate.why import typed_row
 from headwater.project import Project
@@ -86,7 +87,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Pr
         opened.append("refunds", [{"id": "r1", "sale": "b1", "at": at(40)}])
         opened.append("sales", [sale("a4", "north", 40, 130), sale("a5", "north", 1, 50)])
         for topic in ("sales", "refunds"):
-            opened.tick(topic, to=at(1000))
+            opened.log.tick(topic, to=at(1000))
         failed = [done.error for done in opened.catch_up() if done.error]
         assert not failed, failed
         yield opened
@@ -132,7 +133,7 @@ def test_the_events_behind_a_row_are_named(
 def test_the_row_is_shown_with_where_the_view_is_and_the_events_as_the_log_has_them(project: Project) -> None:
     found = project.why("per_minute", {"SHOP": "south", "window_start": "2026-01-05T09:00:00"})
     assert found.row == {"shop": "south", "window_start": at(0), "window_end": at(60), "total": 70}
-    assert found.commits == {"sales": project.head("sales")}
+    assert found.commits == {"sales": project.log.head("sales")}
     (event,) = found.shown["sales"].to_pylist()
     assert (event["id"], event["_commit"], event["_row"], event["_source"]) == ("b1", 1, 2, "local")
 
@@ -191,7 +192,7 @@ def test_what_a_function_in_python_makes_of_its_inputs_is_not_guessed(tmp_path: 
     (tmp_path / "views.py").write_text(PYTHON)
     with hw.open(tmp_path) as opened:
         opened.append("sales", [sale("a1", "north", 10, 1)])
-        opened.tick("sales", to=at(1000))
+        opened.log.tick("sales", to=at(1000))
         assert [done.error for done in opened.catch_up()] == [None]
         with pytest.raises(NotSupportedYet, match="isn't known"):
             opened.why("opaque", {"shop": "north"})

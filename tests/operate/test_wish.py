@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -18,7 +17,7 @@ from headwater.operate.halt import Halt
 from headwater.operate.intake import taking_in
 from headwater.operate.keep import Keeper
 from headwater.operate.wish import Paused, Subject, Wishes
-from tests.patience import PATIENCE, until
+from tests.patience import PATIENCE, Rounds, until
 
 SQL = """
 CREATE STREAM sales (shop STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
@@ -38,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_pause_outlives_the_process_that_asked_for_it(folder: Path) -> None:
     with hw.open(folder) as project:
-        first = project.pause("PLAIN", reason="the store moves")
-        again = project.pause("plain", reason="it still does")
+        first = project.admin.pause("PLAIN", reason="the store moves")
+        again = project.admin.pause("plain", reason="it still does")
         assert (again.since, again.reason) == (first.since, "it still does")
     with hw.open(folder) as project:
         (view,) = project.status().views
@@ -47,16 +46,16 @@ def test_a_pause_outlives_the_process_that_asked_for_it(folder: Path) -> None:
         assert project.status().as_dict()["views"][0]["paused"]["reason"] == "it still does"
         (left,) = project.catch_up()
         assert (left.paused, left.error) == (again, None), "nothing brings it up to date"
-        project.resume("plain")
+        project.admin.resume("plain")
         assert project.status().views[0].state == "empty"
 
 
 def test_an_intake_is_paused_by_the_name_of_its_stream(folder: Path) -> None:
     with hw.open(folder) as project:
-        paused = project.pause("orders")
+        paused = project.admin.pause("orders")
         assert [topic.paused for topic in project.status().topics] == [None, paused]
         assert project.take_in("orders") == []
-        project.resume("orders")
+        project.admin.resume("orders")
         assert project.status().topics[1].paused is None
 
 
@@ -65,7 +64,7 @@ def test_an_intake_is_paused_by_the_name_of_its_stream(folder: Path) -> None:
 )
 def test_what_does_not_run_cannot_be_paused(folder: Path, name: str, refusal: type[Exception]) -> None:
     with hw.open(folder) as project, pytest.raises(refusal):
-        project.pause(name)
+        project.admin.pause(name)
 
 
 class Play:
@@ -120,14 +119,16 @@ def test_a_view_rests_while_it_is_paused_and_goes_on_when_it_is_resumed(tmp_path
     assert play.ended == play.done
 
 
-def test_a_view_that_has_stopped_begins_again_when_it_is_resumed_or_replayed(tmp_path: Path) -> None:
-    play = Play(tmp_path, stays=True)
+def test_a_view_that_has_stopped_begins_again_when_it_is_resumed_or_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, looks = Play(tmp_path, stays=True), Rounds(monkeypatch, Wishes, "is_replay_asked")
     with play.played():
         for number, wish in enumerate((play.wishes.ask_replay, lambda name: play.wishes.resume("view", name)), 1):
             play.fails.set()
             until(lambda number=number: len(play.ended) == number)
             play.fails.clear()
-            time.sleep(0.3)
+            looks.pass_by()
             assert len(play.begun) == number, "not by itself"
             wish("a")
             until(lambda number=number: len(play.begun) == number + 1)
@@ -207,11 +208,12 @@ def test_an_intake_that_ends_by_a_mistake_is_told(tmp_path: Path) -> None:
     assert "KeyError" in str(error.detail)
 
 
-def test_an_intake_rests_while_it_is_paused(tmp_path: Path) -> None:
+def test_an_intake_rests_while_it_is_paused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Rounds(monkeypatch, Wishes, "paused")
     wishes, intake, failed = Wishes(tmp_path), Intake("orders"), list[object]()
     wishes.pause("intake", "orders")
     with taking_in([intake], wishes, lambda *found: failed.append(found)) as goes_on:  # type: ignore[list-item]
-        time.sleep(0.3)
+        looks.pass_by()
         assert (intake.runs, goes_on()) == (0, True)
         wishes.resume("intake", "orders")
         until(lambda: intake.is_taking)

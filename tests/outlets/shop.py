@@ -72,12 +72,12 @@ class Shop:
 
     @staticmethod
     def store(project: Project) -> Store:
-        return project._opened_views().store("spend")
+        return project.views.opened().ask.store("spend")
 
 
 @contextmanager
 def sending(project: Project, outlets: list[str], failed: Callable[[HeadwaterError], object]) -> Iterator[Sending]:
     """Outlets that send meanwhile, as a run of the project lets them."""
-    with Sending(lambda name: project._outlets.run(project.plan().outlet(name)), failed) as found:
+    with Sending(lambda name: project.outlets.run(project.plan().outlet(name)), failed) as found:
         found.begin(outlets)
         yield found

@@ -73,7 +73,7 @@ class Notebook:
     """A target of somebody else's: a file that keeps what came."""
 
     def __init__(self, planned: PlannedOutlet, around: Surroundings) -> None:
-        self._file = around.folder / planned.outlet.place
+        self._file = around.folder / planned.outlet.address
 
     def open(self) -> Place | None:
         return None

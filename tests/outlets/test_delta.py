@@ -116,7 +116,7 @@ def test_a_zombie_is_fenced_and_told_by_whom(tmp_path: Path) -> None:
     shop.write(0, [row("a", "1.00")])
     with shop.project() as project:
         planned = project.plan().outlet("o")
-        zombie, feed = project._outlets.run(planned).target(), project._opened_views().feed(planned)
+        zombie, feed = project.outlets.run(planned).target(), project.views.opened().ask.feed(planned)
         (first,) = feed.after(zombie.open())
         assert send(shop) is None  # another run comes, and sends
         with pytest.raises(Fenced, match="taken over by another run") as fenced:
@@ -130,7 +130,7 @@ def test_another_writer_of_the_table_only_makes_the_outlet_look_again(tmp_path: 
     shop.write(0, [row("a", "1.00"), row("b", "1.00")])
     with shop.project() as project:
         planned = project.plan().outlet("o")
-        target, feed = project._outlets.run(planned).target(), project._opened_views().feed(planned)
+        target, feed = project.outlets.run(planned).target(), project.views.opened().ask.feed(planned)
         (first,) = feed.after(target.open())
         table(shop).delete("card = 'nobody'")
         table(shop).alter.add_constraint({"positive": "spent > 0"})

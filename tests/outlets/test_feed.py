@@ -25,7 +25,7 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def feed_of(project: Project, most: int = 50_000) -> Feed:
-    found = project._opened_views().feed(project.plan().outlet("o"))
+    found = project.views.opened().ask.feed(project.plan().outlet("o"))
     return Feed(
         found.outlet,
         found.view,

@@ -29,10 +29,6 @@ from headwater.errors import TargetDenied, TargetUnavailable
 from headwater.intake import Decoder
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.messages import Messages
-from headwater.intake.schema.known import TOPIC
-from headwater.intake.schema.protobuf import compile_protobuf, message_at
-from headwater.intake.schema.registry import SchemaRegistry
-from headwater.intake.schema.written import Written
 from headwater.log import TopicLog, open_storage
 from headwater.model import Column, Kafka, Outlet, Stream
 from headwater.outlets.avro import Avro
@@ -40,6 +36,10 @@ from headwater.outlets.framed import Format, FramedEncoder
 from headwater.outlets.json_schema import JsonSchema
 from headwater.outlets.protobuf import Protobuf
 from headwater.outlets.registered import registers_of
+from headwater.schemas.known import TOPIC
+from headwater.schemas.protobuf import compile_protobuf, message_at
+from headwater.schemas.registry import SchemaRegistry
+from headwater.schemas.written import Written
 from headwater.serve import open_server
 from tests.outlets.kafka.topic import KafkaTopic
 from tests.outlets.shop import Shop, row

@@ -194,7 +194,7 @@ def test_a_zombie_sends_nothing_more(tmp_path: Path, hook: Hook) -> None:
     shop.write(0, [row("a", "1.00")])
     with shop.project() as project:
         planned = project.plan().outlet("o")
-        zombie, feed = project._outlets.run(planned).target(), project._opened_views().feed(planned)
+        zombie, feed = project.outlets.run(planned).target(), project.views.opened().ask.feed(planned)
         (first,) = feed.after(zombie.open())
         assert send(shop).error is None
         with pytest.raises(Fenced, match="taken over by another run"):

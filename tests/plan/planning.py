@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from headwater import model, plan, sql
-from headwater.errors import Finding, NotSupportedYet, Origin
+from headwater.errors import Finding, Origin
+from headwater.findings import NotSupportedYet
 
 FILE = "project.sql"
 STORES = (

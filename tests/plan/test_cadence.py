@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import OptionRefused
+from headwater.findings import OptionRefused
 from tests.plan.planning import planned, view
 
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR)"
@@ -12,7 +12,7 @@ COUNTS = f"SELECT customer, window_end, count(*) AS n FROM {TUMBLE} GROUP BY cus
 
 
 def test_a_cadence_is_kept_by_settling() -> None:
-    assert view(COUNTS).execution.kind == "live"
+    assert view(COUNTS, "WITH (execution = 'live')").execution.kind == "live"
     found = view(COUNTS, "WITH (every = '10 seconds')")
     assert (found.execution.kind, found.emit.value) == ("settle", "changes")
     assert found.execution.why == "Spark's streaming shows what is not final whenever it changes"

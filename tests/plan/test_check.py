@@ -7,14 +7,13 @@ import pickle
 import pytest
 
 from headwater import model, plan
-from headwater.errors import (
+from headwater.errors import CheckFailed, Finding
+from headwater.findings import (
     AmbiguousColumn,
     ApproximateValue,
-    CheckFailed,
     DependencyCycle,
     DuplicateName,
     EmitRefused,
-    Finding,
     ImpureFunction,
     KeyNotInOutput,
     NotSupportedYet,
@@ -441,8 +440,11 @@ Or state how long a row counts: WITH (retention = '30 days').""",
 """,
         """\
 view "v" joins table "customers" as it happens to be when a row is processed
-  Detail: A replay would meet other rows of the table, and give other results.
-  Hint:   Write customers FOR SYSTEM_TIME AS OF o.at.""",
+  Detail: A replay would meet other rows of the table, and give other results. Joins as of an instant are not \
+supported yet; they will come.
+  Hint:   Declare the changes of customers with CREATE STREAM. Write JOIN customers AS c ON … AND c.changed_at BETWEEN \
+o.at - INTERVAL '1' DAY AND o.at, and keep the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY \
+c.changed_at DESC) = 1.""",
     ),
     (
         UnversionedJoin,
@@ -453,8 +455,10 @@ view "v" joins table "customers" as it happens to be when a row is processed
 """,
         """\
 view "v" asks stream "payments" for its rows as of an instant
-  Detail: Only a table whose changes have an event time and a watermark has versions.
-  Hint:   Declare it with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR … AS …, or join within a bound in time.""",
+  Detail: Only a table whose changes have an event time and a watermark has versions. Joins as of an instant are not \
+supported yet; they will come.
+  Hint:   Write JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest: \
+QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY p.at DESC) = 1.""",
     ),
     (
         ImpureFunction,
@@ -989,7 +993,9 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
         ("SELECT id FROM orders", "", "live", "changes"),
         ("SELECT id FROM orders", "WITH (emit = 'final')", "live", "final"),
         ("SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1", "",
-         "live", "changes"),
+         "settle", "changes"),
+        ("SELECT window_end, collect_set(id) AS ids FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) "
+         "GROUP BY 1", "", "live", "changes"),
         ("SELECT customer, window_start, window_end, count(*) AS n "
          "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL", "",
          "live", "final"),
@@ -1024,6 +1030,7 @@ def test_the_execution_follows_from_the_shape(query: str, options: str, kind: st
     assert execution.emit_why
 
 
+DAYS = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
 TUMBLED = "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1"
 RANKED = (
     "SELECT window_end, id, row_number() OVER (PARTITION BY window_end ORDER BY amount) AS place "
@@ -1114,3 +1121,27 @@ def test_the_horizon_is_the_sum_of_what_the_stages_reach_back(query: str, horizo
 def test_the_key_tells_rows_apart(query: str, options: str, kind: str, columns: tuple[str, ...]) -> None:
     key = view(query, options).key
     assert (key.kind, key.columns) == (kind, columns)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT customer COLLATE UTF8_LCASE AS c, window_end, count(*) AS n FROM {DAYS} GROUP BY 1, 2",
+        f"SELECT collate(customer, 'UNICODE_CI') AS c, window_end, count(*) AS n FROM {DAYS} GROUP BY 1, 2",
+        "SELECT c, window_end, count(*) AS n FROM (SELECT lower(customer COLLATE UTF8_LCASE) AS c, window_end"
+        f" FROM {DAYS}) GROUP BY c, window_end",
+        "SELECT DISTINCT customer COLLATE UTF8_LCASE AS c, at FROM orders",
+    ],
+    ids=["an operator", "a function", "below", "distinct"],
+)
+def test_groups_of_texts_that_a_collation_takes_for_equal_are_refused(query: str) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert "collation" in str(finding)
+    assert "lower(…)" in str(finding.hint)
+
+
+def test_a_collation_that_only_compares_is_taken() -> None:
+    query = (
+        f"SELECT customer, window_end, count(*) AS n FROM {DAYS} WHERE customer COLLATE UTF8_LCASE = 'a' GROUP BY 1, 2"
+    )
+    assert view(query).execution.kind == "settle"

@@ -19,9 +19,10 @@ import pytest
 from sqlglot import exp
 
 from headwater import model, plan, sql
-from headwater.errors import Origin, SyntaxRefused
+from headwater.errors import Origin
+from headwater.findings import SyntaxRefused
+from headwater.operators import Project, Union
 from headwater.plan.clauses import UNDERSTOOD, WORDLESS, WRITTEN_BACK, unused
-from headwater.plan.stages import Project, Union
 from headwater.sql.nodes import PatternMatch
 from tests.plan.planning import STORES
 

@@ -25,8 +25,8 @@ def test_a_view_in_print() -> None:
         plan.describe(checked, "SPEND")
         == f"""\
 view "spend" {checked.view("spend").fingerprint}
-  execution  live: Spark's streaming keeps its aggregate
-  emit       changes: its operators keep changes
+  execution  settle: its groups are kept in parts, and a step merges what is new into those that it touches
+  emit       changes: what is open is compared with what it was, and the difference is written
   key        customer, window_start, window_end
   horizon    1 minute
   grace      10 minutes
@@ -64,7 +64,7 @@ def test_a_plan_as_data_has_stable_names_and_is_json() -> None:
     large, spend = data["views"]
     assert large["view"] == "large"
     assert {name: spend[name] for name in ("execution", "emit", "horizon", "grace", "store", "key", "inputs")} == {
-        "execution": "live",
+        "execution": "settle",
         "emit": "changes",
         "horizon": "1 minute",
         "grace": "10 minutes",

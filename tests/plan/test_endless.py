@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater import model
-from headwater.errors import ApproximateValue, QueryRefused, UnboundedState
+from headwater.findings import ApproximateValue, QueryRefused, UnboundedState
 from tests.plan.planning import declared, planned, view
 
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import EqualTimesLate
+from headwater.findings import EqualTimesLate
 from tests.plan.planning import planned
 
 STRICT = "CREATE STREAM bids (id INT, item STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (unique = 'id');"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater import errors, model, plan, sql
+from headwater import findings, model, plan, sql
 from headwater.errors import Caution, Finding
 from tests.plan.planning import STORES
 
@@ -30,14 +30,14 @@ def test_an_example_gives_the_finding_that_it_stands_for(name: str) -> None:
     (kind, example), (_, message) = BLOCK.findall(SECTIONS[name])
     (finding,) = findings_of(example)
     assert kind == "sql"
-    assert type(finding) is getattr(errors, name)
+    assert type(finding) is getattr(findings, name)
     assert f"{finding.origin}: {finding}\n" == message
 
 
 def test_every_finding_has_a_section() -> None:
     every = {
         name
-        for name, kind in vars(errors).items()
+        for name, kind in vars(findings).items()
         if isinstance(kind, type) and issubclass(kind, Finding) and kind not in (Finding, Caution)
     }
     assert set(SECTIONS) == every
@@ -45,4 +45,4 @@ def test_every_finding_has_a_section() -> None:
 
 def test_a_section_says_whether_its_finding_is_a_caution() -> None:
     cautions = {name for name, text in SECTIONS.items() if text.strip().startswith("A caution.")}
-    assert cautions == {name for name in SECTIONS if issubclass(getattr(errors, name), Caution)}
+    assert cautions == {name for name in SECTIONS if issubclass(getattr(findings, name), Caution)}

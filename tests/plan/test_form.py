@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import NotSupportedYet, QueryRefused, TypeMismatch
+from headwater.findings import NotSupportedYet, QueryRefused, TypeMismatch
 from tests.plan.planning import planned, view
 
 HOURS = "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) GROUP BY window_end"

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pytest
 
 from headwater import model
-from headwater.plan.functions import Kind, Stability, catalogue, declared, find, parse_signature, suggest
-from headwater.plan.functions.page import functions_page
+from headwater.operators import Stability
+from headwater.plan.functions import Kind, catalogue, declared, find, parse_signature, suggest
 from headwater.plan.spark_type import BIGINT, DAY_TO_SECOND, DOUBLE, FLOAT, INT, STRING, decimal
 from headwater.plan.typing.rules import find_rule
 from tests.plan.spark_examples import function_names
+from tools.functions_page import functions_page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +30,7 @@ def test_the_catalogue_has_the_functions_of_spark(spark: SparkSession) -> None:
 def test_a_function_is_found_whatever_the_case() -> None:
     info = find("Sum")
     assert info is not None
-    assert (info.name, info.kind, info.pure) == ("sum", Kind.AGGREGATE, True)
+    assert (info.name, info.kind, info.impurity) == ("sum", Kind.AGGREGATE, None)
 
 
 def test_an_unknown_function_is_not_found_but_near_names_are_suggested() -> None:
@@ -71,7 +72,7 @@ IMPURE = [
 def test_what_depends_on_when_or_where_it_runs_is_impure(name: str) -> None:
     info = find(name)
     assert info is not None
-    assert not info.pure
+    assert info.impurity is not None
     assert not info.is_pure(3)
     assert info.impurity is not None
     assert info.impurity.why
@@ -91,7 +92,7 @@ def test_some_functions_are_impure_only_without_an_argument() -> None:
 def test_what_depends_on_the_time_zone_is_pure_because_the_session_is_in_utc(name: str) -> None:
     info = find(name)
     assert info is not None
-    assert info.pure
+    assert info.impurity is None
 
 
 @pytest.mark.parametrize(
@@ -161,4 +162,4 @@ def test_a_function_of_the_project_has_its_declared_types() -> None:
 
 def test_the_page_of_functions_is_current() -> None:
     page = ROOT / "docs" / "reference" / "functions.md"
-    assert page.read_text("utf-8") == functions_page(), "write headwater.plan.functions.page.functions_page() to it"
+    assert page.read_text("utf-8") == functions_page(), "run tools/functions_page.py"

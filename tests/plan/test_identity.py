@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headwater import model, plan, sql
-from headwater.errors import Finding, NoWatermark, OptionRefused
+from headwater.errors import Finding
+from headwater.findings import NoWatermark, OptionRefused
 from headwater.plan import Plan
 
 QUERY = "SELECT user, note FROM notes"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headwater import model
-from headwater.errors import DependencyCycle, QueryRefused, UnknownName
-from headwater.plan.stages import Late
+from headwater.findings import DependencyCycle, QueryRefused, UnknownName
+from headwater.operators import Late
 from tests.plan.planning import planned
 
 TUMBLED = "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
@@ -145,3 +145,12 @@ def test_late_rows_of_something_else_than_a_view_are_refused() -> None:
 def test_a_view_can_t_read_its_own_late_rows() -> None:
     (finding,) = planned("CREATE MATERIALIZED VIEW missed AS SELECT * FROM late(missed)").errors
     assert isinstance(finding, DependencyCycle)
+
+
+def test_all_columns_of_late_rows_are_those_of_the_stream_and_its_windows() -> None:
+    text = f"CREATE MATERIALIZED VIEW v AS {COUNTED}; CREATE MATERIALIZED VIEW missed AS SELECT {{}} FROM late(v)"
+    of_stream = ["id", "customer", "amount", "weight", "items", "at", "window_start", "window_end", "window_time"]
+    found = planned(text.format("*")).checked().view("missed")
+    assert [column.name for column in found.columns] == of_stream
+    found = planned(text.format("*, _watermark AS came_at")).checked().view("missed")
+    assert [column.name for column in found.columns] == [*of_stream, "came_at"]

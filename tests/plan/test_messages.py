@@ -8,7 +8,7 @@ import pytest
 from sqlglot import exp
 
 from headwater import sql
-from headwater.errors import NotSupportedYet
+from headwater.findings import NotSupportedYet
 from headwater.plan.functions import find, foreign
 from tests.plan.wrong import FILE, Case, cases, found_in
 

@@ -139,7 +139,7 @@ def test_an_outlet_is_declared_in_its_file() -> None:
     project, found = declared(f"{VIEWS}CREATE OUTLET o FROM spent TO 'kafka://t' COMMENT 'to the shop'")
     (outlet,) = project.outlets
     assert found == ()
-    assert (outlet.kind, outlet.place, outlet.comment) == ("kafka", "t", "to the shop")
+    assert (outlet.kind, outlet.address, outlet.comment) == ("kafka", "t", "to the shop")
     assert outlet.origin is not None and outlet.origin.file == FILE
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from headwater import plan, sql
 from headwater.declare import load_python
-from headwater.errors import Finding, QueryRefused
+from headwater.errors import Finding
+from headwater.findings import QueryRefused
 from headwater.model import Project
-from headwater.plan.stages import Aggregate, Role
+from headwater.operators import Aggregate, Role
 from tests.plan.planning import STORES, STREAMS, planned
 
 SCORES = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.operators import Aggregate, Assign, Panes
+from headwater.operators.aggregate.panes import by_panes, pane_aggregate
 from headwater.plan import describe_view
-from headwater.plan.panes import Panes, by_panes, pane_aggregate
-from headwater.plan.stages import Aggregate, Assign
 from tests.plan.planning import view
 
 HOP = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.errors import NotSupportedYet
+from headwater.findings import NotSupportedYet
 from tests.plan.planning import planned, stages, view
 
 WINDOWED = "SELECT window_end, customer, amount FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"

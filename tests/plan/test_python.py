@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import model, plan
-from headwater.errors import NoWatermark, QueryRefused, UnboundedState, UnknownName
-from headwater.plan.stages import Apply, Role
+from headwater.findings import NoWatermark, QueryRefused, UnboundedState, UnknownName
+from headwater.operators import Apply, Role
+from headwater.operators.stage import with_role
 from tests.plan.planning import declared
 
 AT = model.Column("at", model.INSTANT, nullable=False)
@@ -28,8 +29,9 @@ def python_view(
     horizon: timedelta | None = timedelta(hours=1),
     source: str = SOURCE,
     time: str | None = None,
+    gap: timedelta | None = None,
 ) -> model.View:
-    query = model.PythonQuery("shop", "totals", source, inputs, columns, totals, time)
+    query = model.PythonQuery("shop", "totals", source, inputs, columns, totals, time, gap)
     return model.View(name="totals", query=query, horizon=horizon)
 
 
@@ -62,7 +64,7 @@ def test_its_columns_derive_from_everything_it_reads_but_the_log_s_own() -> None
 
 def test_a_column_with_the_name_and_type_of_an_input_s_time_carries_the_time() -> None:
     found = check(python_view()).checked().view("totals")
-    assert [field.name for field in found.root.with_role(Role.EVENT_TIME)] == ["at"]
+    assert [field.name for field in with_role(found.root, Role.EVENT_TIME)] == ["at"]
 
 
 def test_a_view_can_window_over_a_python_view() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import KeyNotInOutput, QueryRefused, UnboundedState, WindowRefused
-from headwater.plan.stages import Expand
+from headwater.findings import KeyNotInOutput, QueryRefused, UnboundedState, WindowRefused
+from headwater.operators import Aggregate, Expand
 from tests.plan.planning import planned, stages, view
 
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
@@ -31,7 +31,7 @@ def test_a_row_is_copied_once_per_set_with_the_number_that_spark_gives_it(by: st
     names = [f"{name}_of_set" for name in _order(by)] + ["grouping_id"]
     structs = (", ".join(f"{value} AS {name}" for value, name in zip(row, names, strict=True)) for row in rows)
     assert expand.generator.sql == f"INLINE(ARRAY({', '.join(f'STRUCT({struct})' for struct in structs)}))"
-    assert (planned.key.columns, planned.execution.kind) == (("window_end", *_order(by), "level"), "live")
+    assert (planned.key.columns, planned.execution.kind) == (("window_end", *_order(by), "level"), "settle")
 
 
 def _order(by: str) -> list[str]:
@@ -92,3 +92,34 @@ def test_sessions_are_not_grouped_by_sets() -> None:
     query = f"SELECT window_end, id, count(*) AS n FROM {session} GROUP BY window_end, ROLLUP (id)"
     found = planned(f"CREATE MATERIALIZED VIEW v AS {query}").errors
     assert [type(finding) for finding in found] == [WindowRefused]
+
+
+JOINED = f"{TUMBLE} AS a {{}} JOIN {TUMBLE} AS b ON a.id = b.id AND a.window_end = b.window_end"
+BY = ["{}.window_end", "{}.window_end, ROLLUP (a.customer)", "{}.window_end, CUBE (a.customer, b.id)"]
+
+
+@pytest.mark.parametrize("by", BY)
+@pytest.mark.parametrize(("kind", "side"), [("RIGHT", "a"), ("FULL", "a"), ("FULL", "b"), ("LEFT", "b")])
+def test_groups_by_the_window_of_rows_that_may_lack_a_partner_have_no_end(by: str, kind: str, side: str) -> None:
+    by = by.format(side)
+    shown = [name for name in (f"{side}.window_end", "a.customer", "b.id") if name in by]
+    level = ", grouping_id() AS level" if "(" in by else ""
+    query = f"SELECT {', '.join(shown)}{level}, count(*) AS n FROM {JOINED.format(kind)} GROUP BY {by}"
+    for emit in ("", "WITH (emit = 'changes')"):
+        (finding,) = planned(f"CREATE MATERIALIZED VIEW v {emit} AS {query}").errors
+        assert (type(finding), finding.summary) == (UnboundedState, 'view "v" groups rows for ever')
+        assert "window_end" in (finding.detail or "") and "without a partner" in (finding.detail or "")
+    retained = view(query, "WITH (retention = '1 hour')")
+    aggregate = next(stage for stage in retained.stages if isinstance(stage, Aggregate))
+    assert aggregate.is_endless and not aggregate.ends and aggregate.window is None
+
+
+@pytest.mark.parametrize("by", BY)
+@pytest.mark.parametrize(("kind", "side"), [("LEFT", "a"), ("RIGHT", "b"), ("INNER", "a"), ("INNER", "b")])
+def test_groups_by_the_window_of_rows_that_all_stay_end_with_it(by: str, kind: str, side: str) -> None:
+    by = by.format(side)
+    shown = [name for name in (f"{side}.window_end", "a.customer", "b.id") if name in by]
+    level = ", grouping_id() AS level" if "(" in by else ""
+    query = f"SELECT {', '.join(shown)}{level}, count(*) AS n FROM {JOINED.format(kind)} GROUP BY {by}"
+    aggregate = next(stage for stage in view(query).stages if isinstance(stage, Aggregate))
+    assert aggregate.ends and not aggregate.is_endless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater import plan
-from headwater.plan.stages import Aggregate, Join, Scan, TopN
+from headwater.operators import Aggregate, Join, Scan, TopN
 from tests.plan.planning import STREAMS, declared, planned, stages, view
 
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
@@ -56,7 +56,7 @@ def test_a_cumulating_window_with_an_offset() -> None:
 def test_a_window_of_the_calendar_is_told_by_its_start(arguments: str, window: str) -> None:
     query = f"SELECT window_start, count(*) AS n FROM TUMBLE(orders, at, {arguments}) GROUP BY window_start"
     assert stages(query)[1] == f"└─ Assign {window} over at"
-    assert (view(query).key.columns, view(query).execution.kind) == (("window_start",), "live")
+    assert (view(query).key.columns, view(query).execution.kind) == (("window_start",), "settle")
 
 
 def test_a_session_per_customer() -> None:
@@ -291,7 +291,7 @@ def test_a_windowed_view_is_read_through_its_derived_topic_at_its_window_time() 
     """).checked()
     (scan,) = plan.view("v").scans
     assert (scan.kind, scan.relation, scan.time) == ("view", "per_minute", "window_end")
-    assert plan.view("v").execution.kind == "live"
+    assert plan.view("v").execution.kind == "settle"
     assert [str(stage.shift) for stage in plan.view("v").stages if hasattr(stage, "shift")] == [
         "-1 day, 23:59:59.999000"
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import Finding, NotSupportedYet, QueryRefused, UnboundedJoin
-from headwater.plan.stages import Join
+from headwater.errors import Finding
+from headwater.findings import NotSupportedYet, QueryRefused, UnboundedJoin
+from headwater.operators import Join
 from tests.plan.planning import planned, stages, view
 
 ORDERS = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -16,8 +17,9 @@ from headwater.errors import StatementRefused
 from headwater.log import open_storage
 from headwater.model import Column, Emit, Variant
 from headwater.query import Engine, Readable, answer, parse
-from headwater.store import Batch, Position, SeveralStores, Store, Target
+from headwater.store import Batch, Position, Selection, SeveralStores, Store, Target
 from headwater.store.delta import DeltaStore
+from headwater.store.plain import plain
 from headwater.store.postgres import PostgresStore
 from headwater.store.redis import RedisStore
 from headwater.store.sqlite import SqliteStore
@@ -116,6 +118,18 @@ def test_every_store_gives_the_same_answers(stores: dict[str, Store], engine: En
             found = ask(stores[kind], engine, sql)
             assert str(found.schema) == str(expected.schema), (kind, sql)
             assert repr(found.to_pylist()) == repr(expected.to_pylist()), (kind, sql)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_shown_as_json_has_them_whatever_the_store(stores: dict[str, Store], kind: str) -> None:
+    with stores[kind].snapshot() as snapshot:
+        served = snapshot.served("sales")
+        assert served is not None
+        parts = [list(map(list, zip(*part, strict=True))) for part in snapshot.plain(served, Selection())]
+    shown = sorted((row for part in parts for row in part), key=lambda row: row[SALES.schema.names.index("id")])
+    expected = list(map(list, zip(*map(plain, SALES.sort_by("id").columns), strict=True)))
+    assert json.dumps(shown) == json.dumps(expected)
 
 
 @pytest.mark.server

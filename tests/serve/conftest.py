@@ -16,6 +16,7 @@ import headwater as hw
 from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
+from headwater.serve.server import Server
 from headwater.store import Batch, Position, Target
 from tests.patience import PATIENCE
 
@@ -40,6 +41,7 @@ class Bank:
 
     project: Project
     client: httpx.Client
+    server: Server | None = None
     batch: int = -1
     version: int = 1
 
@@ -50,7 +52,7 @@ class Bank:
 
     def write(self, rows: list[tuple[str, str, int]], gone: list[str] = [], commit: int | None = None) -> None:  # noqa: B006
         """A batch of (card, spent, n) for the window that ends at noon, and cards that are gone from it."""
-        store, target = self.project._opened_views().store("spend"), self.target
+        store, target = self.project.views.opened().ask.store("spend"), self.target
         epoch = store.open(target, self.project.plan().view("spend").fingerprint)
         self.batch += 1
         values = [{"card": card, "window_end": NOON, "spent": spent, "n": n} for card, spent, n in rows]
@@ -58,7 +60,7 @@ class Bank:
         upserts = pa.table(columns, schema=target.schema)
         keys = pa.schema([target.schema.field(name) for name in target.key])
         deletes = pa.Table.from_pylist([{"card": card, "window_end": NOON} for card in gone], schema=keys)
-        commit = self.project.head("payments") if commit is None else commit
+        commit = self.project.log.head("payments") if commit is None else commit
         position = Position(self.batch, (("payments", commit),), NOON)
         store.apply(target, epoch, Batch(upserts, deletes, position, {"logged": len(rows), "used": len(rows)}))
         if store.promoted("spend") != self.version:
@@ -74,7 +76,7 @@ def serve(folder: Path, store: str = "sqlite:///views.db", **settings: Any) -> I
         open_server(project, ServeSettings(port=0, dashboard=False, **settings)) as server,
         httpx.Client(base_url=server.url, timeout=PATIENCE) as client,
     ):
-        yield Bank(project, client)
+        yield Bank(project, client, server)
 
 
 @pytest.fixture

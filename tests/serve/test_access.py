@@ -78,7 +78,7 @@ def test_every_route_refuses_a_role_that_is_too_small(exposed: Bank) -> None:
     for path, token in refused:
         found = ask(exposed, "POST", path, bearer(token))
         assert (found.status_code, found.json()["type"]) == (403, "urn:headwater:error:role-refused"), path
-    assert exposed.project.head("payments") == -1, "nothing was done"
+    assert exposed.project.log.head("payments") == -1, "nothing was done"
 
 
 def test_a_subscription_by_websocket_needs_a_token_too(exposed: Bank) -> None:

@@ -99,7 +99,7 @@ def test_who_did_what_is_told_to_operators_of_the_whole(tmp_path: Path) -> None:
         keeper, reader = tokens.create("keeper", "operate"), tokens.create("reader", "read")
         assert bank.client.post("/views/spend/pause?reason=migration", headers=bearer(keeper)).status_code == 202
         assert bank.client.post("/views/spend/resume", headers=bearer(reader)).status_code == 403
-        bank.project.resume("spend")
+        bank.project.admin.resume("spend")
         assert bank.client.get("/audit", headers=bearer(reader)).status_code == 403
         acts = bank.client.get("/audit", headers=bearer(keeper)).json()["acts"]
         me = f"user {getpass.getuser()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from headwater.errors import LogUnavailable
 from headwater.serve import connection
 from headwater.serve.problem import problem_of
 from headwater.serve.tokens import Tokens
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually, until
 from tests.serve.conftest import Bank, event, serve
 from tests.serve.test_access import bearer
 
@@ -140,17 +141,69 @@ def test_a_head_that_is_too_large_is_refused(bank: Bank) -> None:
 def test_there_are_only_so_many_connections(bank: Bank) -> None:
     with ExitStack() as held:
         sockets = [held.enter_context(dial(bank)) for _ in range(70)]
-        time.sleep(0.5)
-        closed = 0
-        for found in sockets:
-            found.setblocking(False)
-            try:
-                closed += found.recv(1) == b""
-            except BlockingIOError:
-                continue
-            except ConnectionError:
-                closed += 1
-        assert closed >= 10
+        until(lambda: sum(map(_is_closed, sockets)) >= 10)
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+    """A bank whose view is an answer of 16 MB, more than a system takes on the way."""
+    for found in serve(tmp_path_factory.mktemp("wordy") / "bank", answer_timeout="1 second", queries=1, connections=5):
+        found.write([(f"{number:02000}", "1.00", 1) for number in range(8_000)])
+        yield found
+
+
+ASK = b"GET /views/spend?limit=8000 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def test_who_reads_a_byte_at_a_time_is_not_waited_for(wordy: Bank) -> None:
+    """They hold no place of a query, and their connections, of which there are five, end too."""
+    with ExitStack() as held:
+        slow = [held.enter_context(dial(wordy)) for _ in range(4)]
+        for found in slow:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            found.sendall(ASK)
+            assert found.recv(1) == b"H"
+        assert wordy.client.get("/views/spend?limit=1").status_code == 200
+        eventually(lambda: [_is_gone(found) for found in slow], [True] * 4)
+        assert len(fetched(wordy)) > 16_000_000, "who reads at once gets all of it"
+
+
+def _is_gone(found: socket.socket) -> bool:
+    """Whether a connection has been reset; if not, a byte is read of it."""
+    time.sleep(0.05)
+    looked = select.poll()
+    looked.register(found, select.POLLERR | select.POLLHUP)
+    return bool(looked.poll(0)) or not found.recv(1)
+
+
+def test_an_answer_that_takes_longer_is_read_to_its_end_if_it_is_read_fast_enough(
+    wordy: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SLOWEST", 1_000_000)
+    began = time.monotonic()
+    assert len(fetched(wordy, pause=0.01)) > 16_000_000
+    assert time.monotonic() - began > 1.5
+
+
+def fetched(bank: Bank, pause: float = 0) -> bytes:
+    with dial(bank) as found:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        found.sendall(ASK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        parts = []
+        while part := found.recv(65536):
+            parts.append(part)
+            time.sleep(pause)
+        return b"".join(parts)
+
+
+def _is_closed(found: socket.socket) -> bool:
+    found.setblocking(False)
+    try:
+        return found.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import pytest
 from websockets.sync.client import connect
 
 from headwater.serve.feed import WAITING, Feed
-from headwater.serve.message import Delivery, Since
-from tests.patience import PATIENCE
+from headwater.serve.message import PART_BYTES, Delivery, Message, Since
+from tests.patience import PATIENCE, Rounds
 from tests.serve.conftest import Bank, serve
 
 Found = tuple[str, str | None, Any]
@@ -137,6 +138,40 @@ def test_subscriptions_end_with_the_server(tmp_path: Path) -> None:
         assert list(found) == [], "the stream ends as streams do, so that the client comes back by itself"
         ending.join(PATIENCE)
         assert not ending.is_alive()
+
+
+def test_a_batch_of_this_process_is_told_without_looking_for_it(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.serve.feed.POLL", timedelta(days=1))
+    bank.write([("c1", "1.00", 1)])
+    with subscribed(bank) as found:
+        next(found)
+        for number in range(2, 5):
+            bank.write([("c1", f"{number}.00", number)])
+            assert next(found)[2]["after"]["n"] == number
+        bank.version, bank.batch = 2, -1
+        bank.write([("c7", "7.00", 7)])
+        assert next(found)[0] == "snapshot", "a promotion is told too"
+
+
+def test_what_is_delivered_is_spelled_once_for_all(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    spelled = Rounds(monkeypatch, Message, "as_event")
+    bank.write([("c1", "1.00", 1)])
+    with ExitStack() as stack:
+        subscribers = [stack.enter_context(subscribed(bank)) for _ in range(5)]
+        for subscriber in subscribers:
+            next(subscriber)
+        before = spelled.count
+        bank.write([("c1", "2.00", 2), ("c2", "1.00", 1)])
+        for subscriber in subscribers:
+            assert [next(subscriber)[2]["op"] for _ in range(2)] == ["update", "insert"]
+        assert spelled.count == before + 2
+
+
+def test_many_messages_are_sent_in_parts_of_a_bearable_size() -> None:
+    delivery = Delivery.of_changes(Since(1, 7), [{"op": "insert", "text": "x" * 1000}] * 200)
+    assert b"".join(delivery.events) == b"".join(message.as_event() for message in delivery.messages)
+    assert all(len(part) < PART_BYTES + 2000 for part in delivery.events) and len(delivery.events) == 4
+    assert Delivery.of_changes(Since(1, 7), []).events == ()
 
 
 def test_a_subscriber_that_does_not_read_is_let_go_and_told_so(bank: Bank) -> None:

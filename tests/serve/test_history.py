@@ -108,7 +108,7 @@ def test_a_source_that_falls_silent_is_remembered_as_idle() -> None:
 def test_lineage_leads_from_sources_to_stores_and_says_how_each_is() -> None:
     history = remembered(status(0, 10), status(10, 430))
     drawing = drawing_of(GRAPH, history)
-    lefts = {name: place.left for name, place in drawing.places().items()}
+    lefts = {name: box.left for name, box in drawing.boxes().items()}
     assert lefts["payments till"] == lefts["payments phone"] == 0
     assert lefts["payments till"] < lefts["payments"] < lefts["spend"] < lefts["store main"]
     assert drawing.lines().count("<path") == 4
@@ -121,14 +121,14 @@ def test_lineage_leads_from_sources_to_stores_and_says_how_each_is() -> None:
 def test_a_stream_that_nothing_was_heard_of_stands_beside_the_others() -> None:
     kinds = (("a x", "source"), ("a", "stream"), ("b", "stream"), ("v", "view"))
     drawing = Drawing(tuple(Node(name, kind, name) for name, kind in kinds), (("a x", "a"), ("b", "v")))
-    lefts = {name: place.left for name, place in drawing.places().items()}
+    lefts = {name: box.left for name, box in drawing.boxes().items()}
     assert lefts["a x"] < lefts["a"] == lefts["b"] < lefts["v"]
 
 
 def test_what_reads_the_same_stands_together() -> None:
     names = [Node(name, "view", name) for name in ("a", "b", "x", "y")]
     drawing = Drawing(tuple(names), (("b", "x"), ("a", "y")))
-    tops = {name: place.top for name, place in drawing.places().items()}
+    tops = {name: box.top for name, box in drawing.boxes().items()}
     assert tops["a"] == tops["y"] and tops["b"] == tops["x"]
 
 

@@ -15,7 +15,7 @@ from headwater.errors import ArgumentRefused, NotReached
 from headwater.operate.derive import Derived
 from headwater.project import Project
 from headwater.serve.reach import Positions, Way
-from headwater.serve.token import Place
+from headwater.serve.token import LogPosition
 from headwater.store import Batch, Position, Target
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 def write(project: Project, view: str, batch: int, commits: dict[str, int], rows: list[dict[str, object]]) -> None:
-    planned, store = project.plan().view(view), project._opened_views().store(view)
+    planned, store = project.plan().view(view), project.views.opened().ask.store(view)
     target = Target(view, 1, planned.columns, planned.identity, planned.emit)
     epoch = store.open(target, planned.fingerprint)
     upserts = pa.Table.from_pylist(rows, schema=target.schema)
@@ -47,7 +47,7 @@ def write(project: Project, view: str, batch: int, commits: dict[str, int], rows
     store.promote(view, 1)
 
 
-def is_there(project: Project, view: str, place: Place) -> bool:
+def is_there(project: Project, view: str, place: LogPosition) -> bool:
     async def wait() -> bool:
         try:
             await Way(project, Positions(project), view, place).wait(timedelta(milliseconds=50))
@@ -59,9 +59,9 @@ def is_there(project: Project, view: str, place: Place) -> bool:
 
 
 def test_a_view_on_a_view_is_there_once_it_has_read_what_the_other_published(project: Project) -> None:
-    place = Place("sales", 5)
+    place = LogPosition("sales", 5)
     counts = project.plan().view("counts")
-    derived = Derived(counts, project._logs.derived(counts), project._opened_views().store("counts"), 1)
+    derived = Derived(counts, project._logs.derived(counts), project.views.opened().ask.store("counts"), 1)
     derived.log.create()
     assert not is_there(project, "best", place), "nothing has been written"
     write(project, "best", 0, {"counts": 0}, [])
@@ -80,4 +80,4 @@ def test_a_view_on_a_view_is_there_once_it_has_read_what_the_other_published(pro
 
 def test_a_topic_that_a_view_does_not_read_is_never_reached(project: Project) -> None:
     with pytest.raises(ArgumentRefused):
-        Way(project, Positions(project), "best", Place("other", 1))
+        Way(project, Positions(project), "best", LogPosition("other", 1))

@@ -37,7 +37,7 @@ def test_a_view_of_which_rows_were_dropped_is_not_served(bank: Bank) -> None:
     bank.client.post("/streams/payments/events", json=event(1))
     bank.write([("c1", "1.00", 1)])
     assert bank.client.get("/views/spend").status_code == 200
-    store = bank.project._opened_views().store("spend")
+    store = bank.project.views.opened().ask.store("spend")
     epoch = store.open(bank.target, bank.project.plan().view("spend").fingerprint)
     mark(store, bank.target, epoch, 1, dropped=7)
     for way in ("/views/spend", "/views/spend/changes"):

@@ -137,7 +137,7 @@ def test_what_is_refused_says_who_must_act_and_appends_nothing(standing: Bank, c
     told = found.json()
     assert (found.status_code, told["status"], told["type"]) == (status, status, f"urn:headwater:error:{code}")
     assert told["who"] == "caller"
-    assert standing.project.head("payments") <= 0
+    assert standing.project.log.head("payments") <= 0
 
 
 def test_a_key_that_is_none_is_refused(bank: Bank) -> None:

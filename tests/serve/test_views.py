@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import json
+import math
+import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
-from tests.patience import PATIENCE
-from tests.serve.conftest import Bank, event, serve
+import headwater as hw
+from headwater.config import ServeSettings
+from headwater.serve import open_server
+from headwater.serve.encode import to_json
+from headwater.serve.reach import Way
+from headwater.serve.server import TURN
+from headwater.store import Batch, Position, Target
+from tests.patience import PATIENCE, Rounds, eventually
+from tests.serve.conftest import NOON, Bank, event, serve
 from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
+EVERY_TYPE = """
+CREATE STREAM given (id BIGINT NOT NULL, text STRING, small TINYINT, big BIGINT, ok BOOLEAN, ratio DOUBLE, half FLOAT,
+  price DECIMAL(10, 2), tiny DECIMAL(12, 9), wide DECIMAL(30, 10), whole DECIMAL(9, 0), raw BINARY, day DATE,
+  at TIMESTAMP NOT NULL, local TIMESTAMP_NTZ, tags ARRAY<STRING>, part STRUCT<a: DOUBLE, b: TIMESTAMP>,
+  pairs MAP<STRING, DECIMAL(5, 1)>, WATERMARK FOR at AS at);
+CREATE MATERIALIZED VIEW kept WITH (key = 'id') AS SELECT * FROM given;
+"""
+EVERY_VALUE: list[dict[str, Any]] = [
+    {"id": 1, "at": NOON},
+    {
+        "id": 2, "text": 'a "b"\n\\\x1f\x7f\u2028\U0001f6b0', "small": -128, "big": 2**63 - 1, "ok": True,
+        "ratio": 1e16, "half": 0.1, "price": Decimal("-0.05"), "tiny": Decimal("0E-9"),
+        "wide": Decimal("12345678901234567890.0000000001"), "whole": Decimal(7),
+        "raw": b"\x00\xff", "day": date(1, 1, 1), "at": NOON.replace(microsecond=250_000),
+        "local": datetime(9999, 12, 31, 23, 59, 59, 999_999), "tags": ["x", None],
+        "part": {"a": 1e-7, "b": NOON}, "pairs": [("k", Decimal("1.5"))],
+    },
+    {"id": 3, "at": NOON.replace(microsecond=1), "ok": False, "ratio": math.nan, "half": -math.inf},
+]  # fmt: skip
 CARDS = [(f"c{number}", f"{number}0.50", number) for number in range(1, 6)]
 
 
@@ -72,11 +105,102 @@ def test_a_view_in_postgres_is_answered_alike(tmp_path: Path, postgres_server: P
 
 def test_the_answer_says_what_it_is_true_for_and_whether_there_is_more(filled: Bank) -> None:
     found = filled.client.get("/views/spend?limit=4").json()
-    commits = {"payments": filled.project.head("payments")}
+    commits = {"payments": filled.project.log.head("payments")}
     assert found["position"] == {"batch": 0, "commits": commits, "watermark": "2026-01-01T12:00:00+00:00"}
     assert (found["view"], found["version"], found["page"], found["more"]) == ("spend", 1, 1, True)
     assert found["rows"][0] == {"card": "c1", "window_end": "2026-01-01T12:00:00+00:00", "spent": "10.50", "n": 1}
     assert not filled.client.get("/views/spend?limit=4&page=2").json()["more"]
+
+
+def test_an_answer_is_not_sent_again_while_nothing_has_changed(filled: Bank) -> None:
+    first = filled.client.get("/views/spend?card=c1")
+    known = {"If-None-Match": first.headers["etag"]}
+    again = filled.client.get("/views/spend?card=c1", headers=known)
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    listed = {"If-None-Match": f'"other", W/{first.headers["etag"]}'}
+    assert filled.client.get("/views/spend?card=c1", headers=listed).status_code == 304
+    assert filled.client.get("/views/spend?card=c1", headers={"If-None-Match": '"other"'}).status_code == 200
+    assert filled.client.get("/views/spend?colour=red", headers=known).status_code == 400
+    filled.write([("c1", "77.00", 7)])
+    changed = filled.client.get("/views/spend?card=c1", headers=known)
+    assert (changed.status_code, changed.json()["rows"][0]["spent"]) == (200, "77.00")
+
+
+def test_another_version_with_the_same_batches_is_another_answer(filled: Bank) -> None:
+    known = {"If-None-Match": filled.client.get("/views/spend").headers["etag"]}
+    filled.version, filled.batch = 2, -1
+    filled.write(CARDS[:1])
+    assert len(filled.client.get("/views/spend", headers=known).json()["rows"]) == 1
+    store = filled.project.views.opened().ask.store("spend")
+    store.drop("spend", 1)
+    filled.version, filled.batch = 1, -1
+    filled.write(CARDS[:2])
+    assert filled.client.get("/views/spend", headers=known).json()["version"] == 1
+
+
+def test_an_answer_of_a_store_that_tells_no_batches_apart_has_a_tag_too(
+    tmp_path: Path, redis_server: RedisServer
+) -> None:
+    for bank in serve(tmp_path / "bank", redis_server.url):
+        bank.client.post("/streams/payments/events", json=event(1))
+        bank.write(CARDS)
+        known = {"If-None-Match": bank.client.get("/views/spend?card=c1").headers["etag"]}
+        assert bank.client.get("/views/spend?card=c1", headers=known).status_code == 304
+        bank.write([("c1", "77.00", 7)])
+        assert bank.client.get("/views/spend?card=c1", headers=known).status_code == 200
+
+
+def test_a_row_by_its_key_is_read_however_many_queries_are_under_way(tmp_path: Path) -> None:
+    for bank in serve(tmp_path / "bank", queries=1):
+        bank.client.post("/streams/payments/events", json=event(1))
+        bank.write(CARDS)
+        assert bank.server is not None
+        queries = bank.server.service.queries
+        queries.take()
+        assert bank.client.get("/views/spend?card=c1").status_code == 429
+        found = bank.client.get("/views/spend?card=c1&window_end=2026-01-01T12:00:00Z").json()
+        assert [row["card"] for row in found["rows"]] == ["c1"]
+        assert bank.client.get("/views/spend?card=c9&window_end=2026-01-01T12:00:00Z").json()["rows"] == []
+        assert bank.client.get("/views/spend?card=c1&window_end=noon").status_code == 400
+        queries.leave()
+        assert bank.client.get("/views/spend?card=c1").status_code == 200
+
+
+def test_who_computes_in_the_process_of_a_server_lets_it_have_its_turn(tmp_path: Path) -> None:
+    before = sys.getswitchinterval()
+    for _ in serve(tmp_path / "bank"):
+        assert sys.getswitchinterval() == pytest.approx(TURN)
+    assert sys.getswitchinterval() == pytest.approx(before)
+
+
+def test_rows_come_as_arrow_too(filled: Bank) -> None:
+    arrow = {"Accept": "application/vnd.apache.arrow.stream"}
+    answered = filled.client.get("/views/spend?limit=4", headers=arrow)
+    assert answered.headers["content-type"] == arrow["Accept"]
+    rows = pa.ipc.open_stream(answered.content).read_all()
+    assert rows.schema.field("spent").type == pa.decimal128(20, 2)
+    assert rows["card"].to_pylist() == ["c1", "c2", "c3", "c4"]
+    told, in_json = json.loads(rows.schema.metadata[b"headwater"]), filled.client.get("/views/spend?limit=4").json()
+    assert told == {name: part for name, part in in_json.items() if name != "rows"}
+    assert answered.headers["etag"] != filled.client.get("/views/spend?limit=4").headers["etag"]
+
+
+def test_rows_of_every_type_are_spelled_as_they_were_in_python(tmp_path: Path) -> None:
+    (folder := tmp_path / "types").mkdir()
+    (folder / "headwater.toml").write_text('name = "types"\n')
+    (folder / "types.sql").write_text(EVERY_TYPE)
+    settings = ServeSettings(port=0, dashboard=False)
+    with hw.open(folder) as project, open_server(project, settings) as server:
+        planned = project.plan().view("kept")
+        target = Target("kept", 1, planned.columns, ("id",), planned.emit)
+        store = project.views.opened().ask.store("kept")
+        rows = pa.Table.from_pylist(EVERY_VALUE, schema=target.schema)
+        none = target.schema.empty_table().select(["id"])
+        store.apply(target, store.open(target, planned.fingerprint), Batch(rows, none, Position(0, (), NOON)))
+        store.promote("kept", 1)
+        body = httpx.get(f"{server.url}/views/kept").content
+        read = project.rows("kept").to_pylist()
+    assert body.partition(b'"rows":')[2] == to_json(read) + b',"page":1,"more":false}'
 
 
 REFUSED = {
@@ -113,12 +237,13 @@ def test_one_reads_ones_own_write(filled: Bank) -> None:
     assert [row["card"] for row in found.json()["rows"]] == ["c9"]
 
 
-def test_those_who_wait_do_not_stand_in_the_way_of_others(filled: Bank) -> None:
+def test_those_who_wait_do_not_stand_in_the_way_of_others(filled: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = Rounds(monkeypatch, Way, "wait")
     token = filled.client.post("/streams/payments/events", json=event(2)).json()["token"]
     address = f"{filled.client.base_url}/views/spend?after={token}&timeout=30"
     with ThreadPoolExecutor(max_workers=60) as pool:  # more than the server has threads
         waiting = [pool.submit(httpx.get, address, timeout=PATIENCE) for _ in range(60)]
-        time.sleep(0.5)
+        eventually(lambda: waits.count, 60)
         assert filled.client.get("/views/spend?card=c1").json()["rows"]
         assert filled.client.post("/streams/payments/events", json=event(3)).status_code == 201
         assert not any(found.done() for found in waiting), "the others were answered before any of them"
@@ -131,7 +256,7 @@ def test_those_who_wait_do_not_stand_in_the_way_of_others(filled: Bank) -> None:
 def test_the_ledger_and_the_explanation_are_answered(filled: Bank) -> None:
     ledger = filled.client.get("/views/spend/ledger").json()
     assert (ledger["used"], ledger["remainder"]) == (5, 0)
-    assert filled.client.get("/views/spend/explain").json()["execution"] == "live"
+    assert filled.client.get("/views/spend/explain").json()["execution"] == "settle"
 
 
 def test_a_row_that_is_asked_for_is_named_by_its_columns(filled: Bank) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from headwater import errors, model
+from headwater import errors, findings, model
 from headwater.sql import parse_declarations
 
 
@@ -193,8 +193,8 @@ def test_what_is_refused_is_named_with_its_place(statement: str, mark: str, abov
 def test_a_length_is_a_caution_and_doesnt_refuse() -> None:
     parsed = parse_declarations("CREATE STREAM s (a VARCHAR(10), b ARRAY<CHAR(3)>)", "a.sql")
     assert [(type(finding), str(finding.origin)) for finding in parsed.findings] == [
-        (errors.LengthIgnored, "a.sql:1:20"),
-        (errors.LengthIgnored, "a.sql:1:35"),
+        (findings.LengthIgnored, "a.sql:1:20"),
+        (findings.LengthIgnored, "a.sql:1:35"),
     ]
     (stream,) = parsed.declarations
     assert isinstance(stream, model.Stream)

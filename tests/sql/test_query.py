@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from headwater import errors, model
+from headwater import errors, findings, model
 from headwater.sql import canonical, origin_of, parse_declarations, parse_expression, parse_query
 from headwater.sql.nodes import WindowFunction
 
@@ -89,18 +89,18 @@ def test_a_query_without_its_authors_text_is_read_from_its_canonical_one() -> No
 
 @pytest.mark.parametrize("text", ["", "SELECT", "a + 1", "DELETE FROM t", "SELECT 1; SELECT 2", "SELECT 'a"])
 def test_what_is_no_query_is_refused(text: str) -> None:
-    with pytest.raises(errors.SyntaxRefused):
+    with pytest.raises(findings.SyntaxRefused):
         canonical(text)
 
 
 @pytest.mark.parametrize("text", ["", "a b", "SELECT 1", "1 +"])
 def test_what_is_no_expression_is_refused(text: str) -> None:
-    with pytest.raises(errors.SyntaxRefused):
+    with pytest.raises(findings.SyntaxRefused):
         parse_expression(text)
 
 
 def test_a_refusal_in_a_query_points_into_the_file() -> None:
     written = "SELECT *\nFROM TUMBLE(t, at, x)"
-    with pytest.raises(errors.WindowRefused) as refused:
+    with pytest.raises(findings.WindowRefused) as refused:
         parse_query(model.SqlQuery("", written, errors.Origin("a.sql", 7, 5)))
     assert refused.value.origin == errors.Origin("a.sql", 8, 20)

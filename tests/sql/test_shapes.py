@@ -18,7 +18,7 @@ from headwater.model.pattern import (
     Skip,
     Variable,
 )
-from headwater.sql import as_of, parse_query, pattern_of, spell, window_of, windows_in
+from headwater.sql import as_of, parse_query, pattern_of, spell, window_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -70,16 +70,17 @@ def tree(sql: str) -> exp.Query:
     ],
 )
 def test_a_window_function_is_a_window(function: str, window: model.Window) -> None:
-    (call,) = windows_in(tree(f"SELECT * FROM {function} AS w"))
+    call = window_of(tree(f"SELECT * FROM {function} AS w").args["from_"].this)
+    assert call is not None
     assert (call.window, call.time, call.node.alias) == (window, "at", "w")
     assert spell(call.input) == "t"
     assert window_of(call.node.this) == call
 
 
 def test_a_window_may_read_a_subquery() -> None:
-    (call,) = windows_in(
-        tree("SELECT * FROM TUMBLE((SELECT * FROM t WHERE a > 1), DESCRIPTOR(`my time`), INTERVAL 1 DAY)")
-    )
+    query = tree("SELECT * FROM TUMBLE((SELECT * FROM t WHERE a > 1), DESCRIPTOR(`my time`), INTERVAL 1 DAY)")
+    call = window_of(query.args["from_"].this)
+    assert call is not None
     assert isinstance(call.input, exp.Subquery)
     assert (call.time, call.window) == ("my time", model.Tumble(timedelta(days=1)))
 
@@ -89,14 +90,14 @@ def test_windows_of_joins_are_found_and_those_of_subqueries_are_not() -> None:
         """SELECT * FROM TUMBLE(a, at, INTERVAL 1 DAY) x JOIN TUMBLE(b, bt, INTERVAL 2 DAYS) y ON x.k = y.k
         JOIN (SELECT * FROM TUMBLE(c, ct, INTERVAL 3 DAYS)) z ON z.k = x.k JOIN d ON d.k = x.k"""
     )
-    assert [call.time for call in windows_in(query)] == ["at", "bt"]
-    assert window_of(query.args["joins"][2].this) is None
+    calls = [window_of(source.this) for source in (query.args["from_"], *query.args["joins"])]
+    assert [call and call.time for call in calls] == ["at", "bt", None, None]
 
 
 @pytest.mark.parametrize("name", ["tumble", "hop", "cumulate", "session"])
 def test_the_names_of_windows_are_free_for_tables_and_columns(name: str) -> None:
     query = tree(f"SELECT {name}, {name}.a FROM {name} WHERE {name} > 1")
-    assert list(windows_in(query)) == []
+    assert window_of(query.args["from_"].this) is None
 
 
 def test_an_as_of_join_names_its_instant() -> None:

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from headwater import errors
+from headwater import findings
 from headwater.model import INSTANT, Variant
 from headwater.sql import arrow_type, parse_column, parse_type, spell, sqlglot_type
 from tests.sql.models import types
@@ -93,7 +93,7 @@ def test_a_type_is_written_so_that_it_reads_back(kind: pa.DataType) -> None:
 
 @pytest.mark.parametrize("text", ["STRNG", "JSON", "DECIMAL(39, 2)", "DECIMAL(3, 5)", "GEOMETRY"])
 def test_what_is_no_type_is_refused(text: str) -> None:
-    with pytest.raises(errors.UnknownType):
+    with pytest.raises(findings.UnknownType):
         parse_type(text)
 
 

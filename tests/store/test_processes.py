@@ -33,6 +33,9 @@ import json, os, signal, sqlite3, sys
 import headwater.store.delta.declared, headwater.store.postgres.declared, headwater.store.redis.declared, psycopg, redis
 from tests.store.test_processes import numbered, opened, patiently
 from headwater.testing.conformance.targets import SPEND
+
+def say(*words):  # in one piece, which a kill doesn't tear, whether or not Python's own output is buffered
+    os.write(1, (" ".join(map(str, words)) + chr(10)).encode())
 """
 NURSERY = """
 for line in sys.stdin:
@@ -40,8 +43,8 @@ for line in sys.stdin:
     if child == 0:
         live(*line.split())
         os._exit(0)
-    print("child", child, flush=True)
-    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    say("child", child)
+    say("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 LIVES = max(10, int(os.environ.get("CHAOS_KILLS", "1")))
 DATABASES = count(1)
@@ -140,7 +143,7 @@ def test_kill_9_at_any_moment_leaves_exactly_the_batches_that_were_applied(url: 
         number = 0 if position is None else position.batch  # the last one again: a retry
         while True:
             patiently(lambda: store.apply(SPEND, epoch, numbered(number)))
-            print("applied", number, flush=True)
+            say("applied", number)
             number += 1
     """
     last = -1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.intake import Events, Inlet, Piece, Places, Wait
+from headwater.intake import Events, Inlet, Piece, SourcePositions, Wait
 from headwater.testing import IntakeConformance
 from tests.intake.test_conformance import Journal, JournalFeed
 
@@ -17,17 +17,17 @@ SUITE = IntakeConformance()
 class Forgetful(Journal):
     """Begins at the start again."""
 
-    def open(self, places: Places, *, alone: bool) -> None:
-        super().open(places, alone=alone)
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
+        super().open(positions, alone=alone)
         self._next = 0
 
 
 class Hasty(Journal):
     """Begins at the end if it finds letters that are there already."""
 
-    def open(self, places: Places, *, alone: bool) -> None:
-        super().open(places, alone=alone)
-        if places.sources["journal"].is_behind_its_letters:
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
+        super().open(positions, alone=alone)
+        if positions.sources["journal"].is_behind_its_letters:
             self._next = self._end
 
 

@@ -21,7 +21,7 @@ def test_every_execution_gives_the_same_rows_in_a_version_of_its_own(spark: obje
     for execution in executions(SQL, SCRIPT):
         execution.expect("per_shop", EXPECTED)
         names.append(execution.name)
-        versions.append(execution.scenario.project.ledger("per_shop").version)
+        versions.append(execution.scenario.project.views.ledger("per_shop").version)
     assert tuple(names) == EXECUTIONS
     assert versions == [1, 2, 3, 4, 5, 5]
 
@@ -58,7 +58,7 @@ def test_a_settled_view_is_executed_in_every_way_as_well(spark: object) -> None:
 def test_what_is_rebuilt_was_there_before(spark: object) -> None:
     for execution in executions(SQL, SCRIPT, ["rebuilt"]):
         execution.expect("per_shop", EXPECTED)
-        assert execution.scenario.project.ledger("per_shop").version == 2
+        assert execution.scenario.project.views.ledger("per_shop").version == 2
 
 
 def test_a_script_with_crashes_of_its_own_is_executed_as_well(spark: object) -> None:

@@ -16,7 +16,7 @@ SQL = """
 CREATE STREAM sales (id STRING, shop STRING, amount DECIMAL(10, 2), sold_at TIMESTAMP NOT NULL,
   WATERMARK FOR sold_at AS sold_at - INTERVAL '5' SECOND);
 CREATE STREAM returns (id STRING, sold_at TIMESTAMP NOT NULL, WATERMARK FOR sold_at AS sold_at);
-CREATE MATERIALIZED VIEW per_shop WITH (emit = 'final') AS
+CREATE MATERIALIZED VIEW per_shop WITH (emit = 'final', execution = 'live') AS
 SELECT shop, window_end, count(*) AS n, sum(amount) AS total
 FROM TUMBLE(TABLE sales, DESCRIPTOR(sold_at), INTERVAL '10' SECOND) GROUP BY shop, window_end;
 """
@@ -48,7 +48,7 @@ def shop(spark: object) -> Iterator[Scenario]:
 
 def counted(found: Scenario, topic: str) -> list[int]:
     """How many rows each commit of a topic has; the first one made the topic."""
-    return [commit.rows for commit in found.project.log(topic)][1:]
+    return [commit.rows for commit in found.project.log.commits(topic)][1:]
 
 
 def test_rows_are_committed_as_told(shop: Scenario) -> None:
@@ -67,7 +67,7 @@ def test_a_script_is_followed(shop: Scenario) -> None:
     assert counted(shop, "sales") == [2, 1, 0]
     assert counted(shop, "returns") == [1]
     assert shop.project.read("sales")["_arrived_at"].to_pylist() == [at(60), at(60), at(70)]
-    assert shop.project.watermark("sales") == at(20)
+    assert shop.project.log.watermark("sales") == at(20)
 
 
 def test_the_store_has_the_rows_of_a_run_with_their_types(shop: Scenario) -> None:

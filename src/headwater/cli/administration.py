@@ -14,7 +14,7 @@ from headwater.cli.output import console, print_json
 from headwater.cli.status import show_alerts, show_promotion, show_rules
 
 PROMOTION = timedelta(seconds=10)
-"""How long a run is given to take a promotion up."""
+"""A run is given so long to take a promotion up."""
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")]
 
 
@@ -28,7 +28,7 @@ def pause(
     """Let views or intakes rest until they are resumed, in whichever process they run, and over restarts."""
     with hw.open(project) as opened:
         for name in names:
-            paused = opened.pause(name, reason=reason)
+            paused = opened.admin.pause(name, reason=reason)
             if json_:
                 print_json({"name": name, "paused": asdict(paused)})
             else:
@@ -44,7 +44,7 @@ def resume(
     """Let what is paused go on from where it was; a view that has stopped begins again."""
     with hw.open(project) as opened:
         for name in names:
-            opened.resume(name)
+            opened.admin.resume(name)
             if json_:
                 print_json({"name": name, "paused": None})
             else:
@@ -60,7 +60,7 @@ def promote(
     """Let the run of the project take changed declarations over, without being started anew."""
     with hw.open(project) as opened:
         opened.plan()
-        outcome = opened.ask_promotion(only_tell=only_tell, wait=PROMOTION)
+        outcome = opened.admin.ask_promotion(only_tell=only_tell, wait=PROMOTION)
     if json_:
         print_json({"taken_up": outcome is not None} | (outcome or {}))
     else:
@@ -72,13 +72,13 @@ def promote(
 def alerts(project: Folder = HERE, json_: Json = False) -> int:
     """Show the alerts of the project and its rules. Exit code 1 if one fires."""
     with hw.open(project) as opened:
-        found = opened.alerts()
+        shown = opened.alerts()
     if json_:
-        print_json(found.as_dict())
+        print_json(shown.as_dict())
     else:
-        show_alerts(found.alerts)
-        show_rules(found)
-    return 1 if found.firing else 0
+        show_alerts(shown.alerts)
+        show_rules(shown)
+    return 1 if shown.firing else 0
 
 
 @command
@@ -89,7 +89,7 @@ def audit(
 ) -> None:
     """Show who did what to the project: pauses, replays, promotions, trims, redrives, tokens."""
     with hw.open(project) as opened:
-        for act in opened.audit(last):
+        for act in opened.admin.audit(last):
             if json_:
                 print_json(asdict(act))
                 continue

@@ -31,8 +31,6 @@ Folder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="JSON lines instead of tables.")]
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", help="A stream or table of the project.")]
 HERE = Path()
-BULK_ABOVE = 5_000_000
-"""How many messages of a backlog make it worth to start Spark."""
 
 
 @app.callback()

@@ -1,11 +1,10 @@
-"""How arguments are written: positions in a log, instants, durations."""
+"""The spelling of arguments: positions in a log, instants, durations."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from headwater.errors import ArgumentRefused
-from headwater.model import parse_duration
 
 
 def parse_instant(text: str) -> datetime:
@@ -15,16 +14,16 @@ def parse_instant(text: str) -> datetime:
     '2026-01-01T12:00:00+00:00'
     """
     try:
-        found = datetime.fromisoformat(text)
+        instant = datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentRefused(
             f'"{text}" is not an instant', hint="Write it in ISO 8601, like 2026-01-31T12:00:00Z."
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def parse_since(text: str | None) -> int | datetime | timedelta | None:
-    """Where to begin: a commit (`17`), an instant (`2026-01-31T12:00Z`), or how long ago (`10m`).
+    """A beginning: a commit (`17`), an instant (`2026-01-31T12:00Z`), or how long ago (`10m`).
 
     >>> parse_since("17"), parse_since("10m")
     (17, datetime.timedelta(seconds=600))
@@ -33,6 +32,8 @@ def parse_since(text: str | None) -> int | datetime | timedelta | None:
         return None
     if text.isdigit():
         return int(text)
+    from headwater.model import parse_duration
+
     try:
         return parse_duration(text)
     except ValueError:
@@ -47,11 +48,13 @@ def parse_since(text: str | None) -> int | datetime | timedelta | None:
 
 
 def parse_span(text: str) -> timedelta:
-    """How long: a number of seconds, or a duration.
+    """A span: a number of seconds, or a duration.
 
     >>> parse_span("30"), parse_span("2 minutes")
     (datetime.timedelta(seconds=30), datetime.timedelta(seconds=120))
     """
+    from headwater.model import parse_duration
+
     try:
         return parse_duration(f"{text} seconds" if text.isdigit() else text)
     except ValueError:

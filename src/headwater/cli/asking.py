@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,9 +24,10 @@ from headwater.cli.views import (
     show_verified,
     show_why,
 )
-from headwater.operate import CaughtUp
-from headwater.operate.why import MOST, read_row
-from headwater.project import Project
+
+if TYPE_CHECKING:
+    from headwater.operate import CaughtUp
+    from headwater.project import Project
 
 ViewNames = Annotated[list[str] | None, typer.Argument(metavar="[VIEW]...", help="All, if none is named.")]
 MaxRows = Annotated[int | None, typer.Option(min=1, help="About how many rows in a micro-batch.")]
@@ -45,7 +46,7 @@ def catch_up(
 
     A view or an outlet that fails stops alone; Ctrl-C stops all, cleanly.
     """
-    return _brought(Project.catch_up, views or [], {"max_rows": max_rows, "max_commits": max_commits}, project, json_)
+    return _brought(lambda opened: opened.catch_up, views, max_rows, max_commits, project, json_)
 
 
 @command
@@ -60,29 +61,31 @@ def replay(
 
     Otherwise like catch-up.
     """
-    return _brought(Project.replay, views or [], {"max_rows": max_rows, "max_commits": max_commits}, project, json_)
+    return _brought(lambda opened: opened.admin.replay, views, max_rows, max_commits, project, json_)
 
 
 def _brought(
-    bring: Callable[..., list[CaughtUp]],
-    views: list[str],
-    limits: dict[str, int | None],
+    bring: Callable[[Project], Callable[..., list[CaughtUp]]],
+    views: list[str] | None,
+    max_rows: int | None,
+    max_commits: int | None,
     project: Path,
     json_: bool,
 ) -> int:
     """Bring views to the head in one way or another, send on what they say, and tell what became of each."""
+    limits = {"max_rows": max_rows, "max_commits": max_commits}
     options = {name: str(limit) for name, limit in limits.items() if limit is not None}
     with hw.open(project) as opened, CatchingUp(quiet=json_) as watched:
-        done = bring(opened, *views, options=options, progress=watched.update)
-        outlets = opened.outlets(*views)
+        done = bring(opened)(*(views or ()), options=options, progress=watched.update)
+        outlets = opened.outlets.names(*(views or ()))
         sent = opened.send(*outlets) if outlets else []
-    for found in done:
-        if found.error is not None:
-            show_error(found.error, as_records=json_)
+    for view in done:
+        if view.error is not None:
+            show_error(view.error, as_records=json_)
         elif json_:
-            print_json(caught_up_record(found))
+            print_json(caught_up_record(view))
         else:
-            show_caught_up(found)
+            show_caught_up(view)
     for outlet in sent:
         if outlet.error is not None:
             show_error(outlet.error, as_records=json_)
@@ -90,7 +93,7 @@ def _brought(
             print_json(outlet.as_dict())
         else:
             show_sent(outlet)
-    return 1 if any(found.error for found in done) or any(outlet.error for outlet in sent) else 0
+    return 1 if any(view.error for view in done) or any(outlet.error for outlet in sent) else 0
 
 
 @command
@@ -116,11 +119,11 @@ def rows(
 ) -> None:
     """Show the rows of views, all true for the same commits of what they read together."""
     with hw.open(project) as opened:
-        found = opened.rows_at_cut(*views, wait=parse_span(wait))
-    for at in found:
+        cut = opened.views.rows_at_cut(*views, wait=parse_span(wait))
+    for at in cut:
         if json_:
-            place = {"view": at.view, "version": at.version, "batch": at.batch, "commits": dict(at.commits)}
-            print_json(place | {"rows": at.rows.to_pylist()})
+            head = {"view": at.view, "version": at.version, "batch": at.batch, "commits": dict(at.commits)}
+            print_json(head | {"rows": at.rows.to_pylist()})
         else:
             commits = ", ".join(f"{topic} {commit}" for topic, commit in at.commits.items())
             console.print(f"[bold]{at.view}[/], version {at.version}, at {commits}")
@@ -135,7 +138,7 @@ def late(
 ) -> None:
     """Show the rows that came too late for a view: for which window, and how late."""
     with hw.open(project) as opened:
-        show_table(opened.late(view), json_)
+        show_table(opened.views.late(view), json_)
 
 
 @command
@@ -146,12 +149,12 @@ def ledger(
 ) -> int:
     """Show what became of every row: rows in = used + filtered + late + duplicates + dead. A remainder is an alarm."""
     with hw.open(project) as opened:
-        found = opened.ledger(view)
+        counts = opened.views.ledger(view)
     if json_:
-        print_json(asdict(found) | {"rows_in": found.rows_in, "remainder": found.remainder})
+        print_json(asdict(counts) | {"rows_in": counts.rows_in, "remainder": counts.remainder})
     else:
-        show_ledger(found)
-    return 0 if found.remainder == 0 else 1
+        show_ledger(counts)
+    return 0 if counts.remainder == 0 else 1
 
 
 @command
@@ -166,7 +169,7 @@ def batch(
     """Compute a view at once, over the whole log or a part of it. Nothing is stored."""
     arrived = parse_instant(until) if until else None
     with hw.open(project) as opened, problems.status("computing"):
-        rows = opened.batch(view, first=first, last=last, until=arrived)
+        rows = opened.views.batch(view, first=first, last=last, until=arrived)
     show_table(rows, json_)
 
 
@@ -178,30 +181,32 @@ def verify(
 ) -> int:
     """Recompute a view from the log in batch, and compare: identical, or the exact difference."""
     with hw.open(project) as opened, problems.status("verifying"):
-        found = opened.verify(view)
+        verified = opened.verify(view)
     if json_:
-        print_json(asdict(found) | {"identical": found.identical})
+        print_json(asdict(verified) | {"identical": verified.identical})
     else:
-        show_verified(found)
-    return 0 if found.identical else 1
+        show_verified(verified)
+    return 0 if verified.identical else 1
 
 
 @command
 def why(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="A view of the project.")],
     row: Annotated[list[str], typer.Argument(metavar="COLUMN=VALUE…", help="Which row; column.null=true for NULL.")],
-    events: Annotated[int, typer.Option(min=1, help="How many events to show.")] = MOST,
+    events: Annotated[int | None, typer.Option(min=1, help="How many events to show; 100, if not given.")] = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> None:
     """Show the events behind a row of a view, and those that came too late for it."""
+    from headwater.operate.why import MOST, read_row
+
     named = [(name, value) for name, _, value in (part.partition("=") for part in row)]
     with hw.open(project) as opened, problems.status("looking for the events"):
-        found = opened.why(view, read_row(named), most=events)
+        reasons = opened.why(view, read_row(named), most=events or MOST)
     if json_:
-        print_json(found.as_dict())
+        print_json(reasons.as_dict())
     else:
-        show_why(found)
+        show_why(reasons)
 
 
 @command

@@ -24,7 +24,7 @@ MERCHANTS = (
 )  # fmt: skip
 FRAUD_EVERY, BURST = 12, 12
 WRONG_CLOCK = timedelta(seconds=75)
-"""How far ahead the old till is: further than the stream takes, until some seconds have passed."""
+"""The old till is so far ahead: further than the stream takes, until some seconds have passed."""
 _KIOSK_ON, _KIOSK_CYCLE = 15, 40
 _POISON = (
     b'{"id": "p-broken", "card": "card-',
@@ -36,7 +36,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sent:
-    """What one source sends in a second: readable events, and lines that are not."""
+    """The events of one source in a second: readable ones, and lines that are not."""
 
     source: str
     events: tuple[Event, ...]
@@ -55,14 +55,14 @@ class Bank:
     seed: int = 7
 
     def second(self, number: int, at: datetime) -> Iterator[Sent]:
-        """What is sent in the second that begins at an instant, source by source."""
+        """The events of the second that begins at an instant, source by source."""
         chance = np.random.default_rng([self.seed, number])
-        payments = [self._payment(chance, number, place, at) for place in range(RATE)]
+        payments = [self._payment(chance, number, index, at) for index in range(RATE)]
         sources = chance.choice(["till", "web", "phone", "kiosk"], RATE, p=[0.5, 0.25, 0.15, 0.1])
         if number % _KIOSK_CYCLE >= _KIOSK_ON:
             sources[sources == "kiosk"] = "web"
         for source in ("till", "web", "phone", "kiosk"):
-            mine = [payment for payment, found in zip(payments, sources, strict=True) if found == source]
+            mine = [payment for payment, sender in zip(payments, sources, strict=True) if sender == source]
             if source == "phone":
                 delays = chance.exponential(4, len(mine))
                 mine = [_delayed(payment, at, delay) for payment, delay in zip(mine, delays, strict=True)]
@@ -75,13 +75,13 @@ class Bank:
         if number % 7 == 3:
             yield Sent("old till", (_delayed(payments[0] | {"id": f"o-{number}"}, at, -WRONG_CLOCK.total_seconds()),))
 
-    def _payment(self, chance: np.random.Generator, number: int, place: int, at: datetime) -> Event:
+    def _payment(self, chance: np.random.Generator, number: int, index: int, at: datetime) -> Event:
         card = int(chance.integers(1, CARDS + 1))
         country = COUNTRIES[card % len(COUNTRIES)]
         moment = at + timedelta(milliseconds=int(chance.integers(0, 1000)))
         amount = round(float(chance.lognormal(3, 0.8)), 2)
         merchant = MERCHANTS[int(min(chance.zipf(1.6), len(MERCHANTS))) - 1]
-        return _event(f"p-{number}-{place}", card, merchant, country, amount, moment)
+        return _event(f"p-{number}-{index}", card, merchant, country, amount, moment)
 
     def _fraud(self, number: int, at: datetime) -> list[Event]:
         """A burst of payments with one card, in a country that is not its own; spread over two seconds."""
@@ -91,11 +91,11 @@ class Bank:
         chance = np.random.default_rng([self.seed, burst, 1])
         card = int(chance.integers(20, CARDS))
         country = COUNTRIES[(card + 1 + int(chance.integers(0, len(COUNTRIES) - 1))) % len(COUNTRIES)]
-        places = range(step * BURST // 2, (step + 1) * BURST // 2)
-        moments = [at + timedelta(milliseconds=70 * place) for place in places]
+        indexes = range(step * BURST // 2, (step + 1) * BURST // 2)
+        moments = [at + timedelta(milliseconds=70 * index) for index in indexes]
         return [
-            _event(f"f-{burst}-{place}", card, "Elektro Nord", country, 499.0 + place, moment)
-            for place, moment in zip(places, moments, strict=True)
+            _event(f"f-{burst}-{index}", card, "Elektro Nord", country, 499.0 + index, moment)
+            for index, moment in zip(indexes, moments, strict=True)
         ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +12,10 @@ from headwater.cli import template
 from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.output import console, print_json, show_finding
 from headwater.cli.plan import show_plan
-from headwater.errors import HeadwaterError
-from headwater.plan import as_dict, view_as_dict
-from headwater.project import Project
+
+if TYPE_CHECKING:
+    from headwater.errors import HeadwaterError
+    from headwater.project import Project
 
 _SHOWN_FILES = 8
 
@@ -53,11 +54,11 @@ def check(project: Folder = HERE, json_: Json = False) -> int:
 
 def _show_left_alone(project: Project, json_: bool) -> None:
     """Show which files in Python were not run: one that was meant to declare something would be missed."""
-    files = project.left_alone
+    files = project.declarations.left_alone
     if json_ and files:
-        print_json({"left_alone": [{"file": found.file, "why": found.why} for found in files]})
+        print_json({"left_alone": [{"file": file.file, "why": file.why} for file in files]})
     elif files:
-        named = ", ".join(found.file for found in files[:_SHOWN_FILES])
+        named = ", ".join(file.file for file in files[:_SHOWN_FILES])
         more = f" and {len(files) - _SHOWN_FILES} more" if len(files) > _SHOWN_FILES else ""
         console.print(f"left alone, since nothing is declared there: {named}{more}", style="dim", markup=False)
 
@@ -89,6 +90,8 @@ def plan(
     json_: Json = False,
 ) -> None:
     """Show the checked graph: each view's stages, columns, types, execution and lineage."""
+    from headwater.plan import as_dict, view_as_dict
+
     with hw.open(project) as opened:
         planned = opened.plan()
         if json_:

@@ -16,14 +16,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import headwater as hw
 from headwater.cli import template
 from headwater.cli.bank import Bank
 from headwater.cli.output import console, problems, show_rows
 from headwater.config import ServeSettings
 from headwater.errors import ExtraMissing, OperatorError
 from headwater.operate import CaughtUp, Status
-from headwater.project import Project
+from headwater.project import Project, open_to_run
 from headwater.serve import open_server
 
 STREAM = "payments"
@@ -35,7 +34,7 @@ _LONGEST_START = timedelta(minutes=8)
 
 @dataclass(frozen=True)
 class Summary:
-    """What the demo did: events that were sent, of them late and dead, and each view held against the log."""
+    """The figures of the demo: events that were sent, of them late and dead, and each view held against the log."""
 
     events: int
     commits: int
@@ -52,13 +51,13 @@ def run_demo(
 ) -> Summary:
     """Run the demo for a while, or until `stop` is set; then hold every view against the log."""
     began = time.monotonic()
-    with _home(folder) as home, hw.open(home) as project, _served(project, settings) as server:
+    with _home(folder) as home, open_to_run(home) as project, _served(project, settings) as server:
         console.print(f"[bold]{project.name}[/]: card payments, {len(project.plan().views)} views, in {home}")
         console.print((home / "streams.sql").read_text(encoding="utf-8").strip(), style="cyan", markup=False)
         where = f"[bold green]{server.url}[/]" if server else "not served"
         console.print(f"\n{where}; Spark is starting …" + ("" if duration else " Ctrl-C ends it."))
         done = _follow(project, duration, stop)
-        failed = [found.error for found in done if found.error]
+        failed = [view.error for view in done if view.error]
         if failed:
             raise failed[0]
         return _summary(project, began)
@@ -104,9 +103,9 @@ def _send(project: Project, over: threading.Event) -> None:
     bank, number, began = Bank(), 0, time.monotonic()
     while not over.is_set():
         sent = list(bank.second(number, datetime.now(UTC) - _SECOND))
-        for place, part in enumerate(sent):
+        for index, part in enumerate(sent):
             project.append(STREAM, part.lines, source=part.source)
-            if over.wait(max(0.0, began + number + (place + 1) / len(sent) - time.monotonic())):
+            if over.wait(max(0.0, began + number + (index + 1) / len(sent) - time.monotonic())):
                 return
         number += 1
 
@@ -130,7 +129,7 @@ def _wait(project: Project, duration: timedelta | None, stop: threading.Event, r
 def _line(status: Status) -> str:
     (topic,) = status.topics
     late = max((view.ledger.late for view in status.views if view.ledger), default=0)
-    fresh = [found for view in status.views if view.figures and (found := view.figures.freshness(0.5)) is not None]
+    fresh = [seconds for view in status.views if view.figures and (seconds := view.figures.freshness(0.5)) is not None]
     freshness = f", fresh within {sorted(fresh)[len(fresh) // 2]:.1f} s" if fresh else ""
     lag = max((view.lag for view in status.views), default=0)
     return (
@@ -142,7 +141,7 @@ def _line(status: Status) -> str:
 def _summary(project: Project, began: float) -> Summary:
     """Bring every view to the head, and recompute it from the log."""
     console.print("\nHolding every view against the log …")
-    failed = [found.error for found in project.catch_up() if found.error]
+    failed = [view.error for view in project.catch_up() if view.error]
     if failed:
         raise failed[0]
     views: list[dict[str, Any]] = []

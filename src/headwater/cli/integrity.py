@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -13,8 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, TopicName, command
 from headwater.cli.output import console, print_json, problems, show_rows
-from headwater.log.backup import BackedUp
-from headwater.log.scrub import Hurt
+
+if TYPE_CHECKING:
+    from headwater.log.backup import BackedUp
+    from headwater.log.scrub import Hurt
 
 Url = Annotated[str, typer.Argument(metavar="URL", help="A folder, or an s3://, gs:// or az:// URL.")]
 
@@ -27,7 +29,7 @@ def scrub(
 ) -> int:
     """Read all of the log and check it. Exit code 1 if something is hurt, with the exact commits."""
     with hw.open(project) as opened, _bar(json_) as bar:
-        logs = opened.scrub(topic, progress=bar)
+        logs = opened.integrity.scrub(topic, progress=bar)
     hurt = [each for log in logs for each in log.hurt]
     if json_:
         for log in logs:
@@ -43,7 +45,7 @@ def scrub(
 def backup(url: Url, project: Folder = HERE, json_: Json = False) -> int:
     """Copy what is new of the log to another place, while the project runs, and check the copy."""
     with hw.open(project) as opened, _bar(json_) as bar:
-        done = opened.backup(url, progress=bar)
+        done = opened.integrity.backup(url, progress=bar)
     return _show_copied(done, "backed up", json_)
 
 
@@ -56,7 +58,7 @@ def restore(
 ) -> int:
     """Copy a backup to where there is no log yet, and check it. Views are built from it as they are run."""
     with hw.open(project) as opened, _bar(json_) as bar:
-        done = opened.restore(url, to, progress=bar)
+        done = opened.integrity.restore(url, to, progress=bar)
     return _show_copied(done, "restored", json_)
 
 
@@ -66,6 +68,9 @@ def repair(
     from_: Annotated[
         str | None, typer.Option("--from", metavar="URL", help="A backup, or the data of a replica.")
     ] = None,
+    from_source: Annotated[
+        bool, typer.Option("--from-source", help="Read lost data files again from the offsets that Kafka still has.")
+    ] = False,
     declare_lost: Annotated[
         str | None, typer.Option(metavar="COMMITS", help="Declare these commits lost, such as 3,7-9.")
     ] = None,
@@ -73,10 +78,13 @@ def repair(
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Put back what is hurt in a topic's logs, from a copy; or declare it lost. Exit code 1 if something is left."""
+    """Put back what is hurt in a topic's logs, from a copy or its source; or declare it lost.
+
+    Exit code 1 if something is left.
+    """
     with hw.open(project) as opened:
         if declare_lost is not None:
-            lost = opened.declare_lost(topic, declare_lost, reason)
+            lost = opened.integrity.declare_lost(topic, declare_lost, reason)
             if json_:
                 print_json({"topic": topic, "commits": declare_lost, "reason": reason} | asdict(lost))
             else:
@@ -84,13 +92,13 @@ def repair(
                     f"{topic}: {lost.rows} rows and {lost.entries} entries are declared lost", highlight=False
                 )
             return 0
-        found = opened.repair(topic, from_)
-    for log in found:
+        repaired = [opened.integrity.remake(topic)] if from_source else opened.integrity.repair(topic, from_)
+    for log in repaired:
         if json_:
             print_json(asdict(log))
         else:
             console.print(f"{log.log}: {len(log.back)} files are back", highlight=False)
-    left = [each for log in found for each in log.left]
+    left = [each for log in repaired for each in log.left]
     if not json_:
         _show_hurt(left)
     return 1 if left else 0

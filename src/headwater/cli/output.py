@@ -1,4 +1,4 @@
-"""What commands show: tables for people, JSON lines for programs, errors on standard error."""
+"""The output of commands: tables for people, JSON lines for programs, errors on standard error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,11 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.errors import CheckFailed, Finding, HeadwaterError
-from headwater.log.read import Commit
-from headwater.model import spell_duration
+
+if TYPE_CHECKING:
+    from headwater.log.read import Commit
 
 WIDE = 250
-"""How wide a table may be where nobody looks at it: in a pipe or a file."""
+"""A table may be so wide where nobody looks at it: in a pipe or a file."""
 
 
 def _console(*, stderr: bool = False) -> Console:
@@ -32,35 +33,36 @@ console, problems = _console(), _console(stderr=True)
 EPOCH_YEAR = 1970
 LONGEST_CELL = 160
 LONGEST_KEPT = 24
-"""How much of a cell is shown even in a narrow terminal."""
+"""So much of a cell is shown even in a narrow terminal."""
 _COLOURS = {"error": "red", "warning": "yellow"}
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON has it: instants in ISO 8601, exact decimals as text, bytes as text or base64."""
+    """A value as JSON has it: instants in ISO 8601, exact decimals as text, bytes as base64."""
     match value:
         case datetime() | date():
             return value.isoformat()
         case timedelta():
+            from headwater.model import spell_duration
+
             return spell_duration(value)
         case Decimal():
             return str(value)
         case bytes():
-            return _text(value)
+            return base64.b64encode(value).decode()
         case _:
             return str(value)
 
 
-def _text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return "base64:" + base64.b64encode(value).decode()
-
-
 def print_json(record: Mapping[str, Any]) -> None:
     """One line of JSON on standard output."""
-    sys.stdout.write(json.dumps(record, default=as_json, ensure_ascii=False) + "\n")
+    try:
+        line = json.dumps(record, default=as_json, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # a number that JSON doesn't have
+        from headwater.store.plain import plain_value
+
+        line = json.dumps(plain_value(dict(record)), default=as_json, ensure_ascii=False)
+    sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
@@ -120,7 +122,9 @@ def show_value(value: Any) -> str:
         case int():
             return f"{value:,}"
         case bytes():
-            return escape(_text(value)[:LONGEST_CELL])
+            from headwater.store.plain import readable
+
+            return escape(readable(value)[:LONGEST_CELL])
         case _:
             return escape(str(value))
 
@@ -135,8 +139,8 @@ def show_instant(at: datetime) -> str:
 def show_error(error: HeadwaterError, *, as_records: bool) -> None:
     """An error for a person, or its fields as JSON; on standard error either way."""
     if as_records:
-        found = error.findings if isinstance(error, CheckFailed) else (error,)
-        for one in found:
+        findings = error.findings if isinstance(error, CheckFailed) else (error,)
+        for one in findings:
             sys.stderr.write(json.dumps(one.as_dict(), ensure_ascii=False) + "\n")
     elif isinstance(error, CheckFailed):
         for finding in error.findings:
@@ -150,9 +154,9 @@ def show_error(error: HeadwaterError, *, as_records: bool) -> None:
 def show_finding(finding: Finding, line: str | None = None, to: Console = console) -> None:
     """A finding as compilers show them: the place, the reason, the line with a mark below it."""
     colour = _COLOURS[finding.severity]
-    place = f"{finding.origin}: " if finding.origin else ""
+    where = f"{finding.origin}: " if finding.origin else ""
     to.print(
-        f"[bold]{escape(place)}[/][{colour}]{finding.severity}[/]: {escape(finding.summary)} [dim]({finding.code()})[/]"
+        f"[bold]{escape(where)}[/][{colour}]{finding.severity}[/]: {escape(finding.summary)} [dim]({finding.code()})[/]"
     )
     if line is not None and finding.origin:
         mark = " " * (finding.origin.column - 1)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from headwater.cli.output import console
-from headwater.plan import Plan, describe
+
+if TYPE_CHECKING:
+    from headwater.plan import Plan
 
 _PARTS = (
     (re.compile(r'^(view) (".*") (\S+)$', re.MULTILINE), ("bold", "bold cyan", "dim")),
@@ -25,6 +28,8 @@ _PARTS = (
 
 def show_plan(plan: Plan, view: str | None) -> None:
     """Print the plan of one view or of all."""
+    from headwater.plan import describe
+
     show_description(describe(plan, view))
 
 
@@ -32,7 +37,7 @@ def show_description(description: str) -> None:
     """Print a plan that was described."""
     text = Text(description)
     for pattern, styles in _PARTS:
-        for found in pattern.finditer(text.plain):
+        for matched in pattern.finditer(text.plain):
             for group, style in enumerate(styles, 1):
-                text.stylize(style, *found.span(group))
+                text.stylize(style, *matched.span(group))
     console.print(text)

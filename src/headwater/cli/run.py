@@ -14,12 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
-from headwater.operate import Alert, CaughtUp, Reading, Sent
-from headwater.operate.promotion import Promotion
+
+if TYPE_CHECKING:
+    from headwater.operate import Alert, CaughtUp, Reading, Sent
+    from headwater.operate.promotion import Promotion
+    from headwater.project import Listeners
 
 EVERY = 10.0
 """Seconds between two lines of a view that goes on."""
@@ -35,6 +38,13 @@ class Narrator:
         self._told: dict[str, float] = {}
         self._waiting: set[str] = set()
         self.failures = 0
+
+    @property
+    def listeners(self) -> Listeners:
+        """The listeners to what happens while a project runs: all of it is told on."""
+        from headwater.project import Listeners
+
+        return Listeners(self.progress, self.ended, self.failed, self.waits, self.sent, self.alerted, self.promoted)
 
     def tell(self, event: str, level: str = "info", **fields: Any) -> None:
         """Tell one thing."""
@@ -95,12 +105,12 @@ class Narrator:
             self._waiting.discard(topic)
             self.tell("intake goes on", topic=topic)
 
-    def promoted(self, found: Promotion | HeadwaterError) -> None:
+    def promoted(self, outcome: Promotion | HeadwaterError) -> None:
         """Tell that changed declarations were taken over, or why not."""
-        if isinstance(found, HeadwaterError):
-            self.tell("declarations refused", "error", **found.as_dict())
+        if isinstance(outcome, HeadwaterError):
+            self.tell("declarations refused", "error", **outcome.as_dict())
         else:
-            told = {name: ",".join(names) for name, names in found.as_dict().items() if names}
+            told = {name: ",".join(names) for name, names in outcome.as_dict().items() if names}
             self.tell("declarations promoted", **told)
 
     def alerted(self, alert: Alert) -> None:
@@ -119,14 +129,14 @@ class Narrator:
 
 
 def _told(done: CaughtUp) -> dict[str, Any]:
-    found = done.error.as_dict() if done.error else {}
-    return {name: value for name, value in found.items() if name not in ("view", "version")}
+    fields = done.error.as_dict() if done.error else {}
+    return {name: value for name, value in fields.items() if name not in ("view", "version")}
 
 
 def _spelled(value: Any) -> str:
     match value:
         case dict():
-            return ",".join(f"{name}:{found}" for name, found in value.items()) or "none"
+            return ",".join(f"{name}:{item}" for name, item in value.items()) or "none"
         case datetime():
             return show_instant(value).replace(" ", "T")
         case str() if " " in value:

@@ -6,7 +6,7 @@ import difflib
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,11 +14,11 @@ import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, app, command
 from headwater.cli.output import console, print_json
 from headwater.errors import ArgumentRefused
-from headwater.intake.schema.canonical import readable
-from headwater.intake.schema.compatibility import Level, reading_problems
-from headwater.intake.schema.known import Draft, Reference, Registered
-from headwater.intake.schema.registry import LATEST, SchemaRegistry
-from headwater.operate.impact import impact
+from headwater.schemas.level import Level
+
+if TYPE_CHECKING:
+    from headwater.schemas.known import Draft, Reference, Registered
+    from headwater.schemas.registry import SchemaRegistry
 
 schemas = typer.Typer(no_args_is_help=True, help="The project's schema registry.")
 app.add_typer(schemas, name="schema")
@@ -37,11 +37,11 @@ def register(
 ) -> None:
     """Make a schema the next version of a subject, if it gets on with those before it."""
     with hw.open(project) as opened:
-        found = opened.schemas.register(subject, _draft(file, reference))
+        registered = opened.schemas.register(subject, _draft(file, reference))
     if json_:
-        print_json(_place(found))
+        print_json(_registered(registered))
     else:
-        console.print(f"[green]{subject}[/]: version {found.version}, schema {found.number}")
+        console.print(f"[green]{subject}[/]: version {registered.version}, schema {registered.number}")
 
 
 @to_schemas
@@ -52,25 +52,27 @@ def check(
 
     Exit code 1 if something is in the way, or a view would break.
     """
+    from headwater.operate.impact import impact
+
     with hw.open(project) as opened:
         draft = _draft(file, reference)
         problems = opened.schemas.check(subject, draft)
         level = opened.schemas.effective_level(subject)
-        found = impact(opened.declared, subject, opened.schemas.written(draft))
+        effects = impact(opened.declared, subject, opened.schemas.written(draft))
     if json_:
-        views = [finding.as_dict() for finding in found.findings]
+        views = [finding.as_dict() for finding in effects.findings]
         print_json(
             {"subject": subject, "level": level, "compatible": not problems, "problems": problems}
-            | {"columns": list(found.columns), "breaks": views}
+            | {"columns": list(effects.columns), "breaks": views}
         )
     else:
-        for text in (*problems, *found.columns, *(f"{one.origin}: {one.summary}" for one in found.findings)):
+        for text in (*problems, *effects.columns, *(f"{one.origin}: {one.summary}" for one in effects.findings)):
             console.print(text, markup=False)
-        bad = problems or found.findings
+        bad = problems or effects.findings
         verdict = f"{level}: {'no' if problems else 'ok'}"
-        broken = f", breaks {len(found.findings)} of its readers" if found.findings else ""
+        broken = f", breaks {len(effects.findings)} of its readers" if effects.findings else ""
         console.print(f"[{'red' if bad else 'green'}]{subject}[/]: {verdict}{broken}")
-    return 1 if problems or found.findings else 0
+    return 1 if problems or effects.findings else 0
 
 
 @to_schemas
@@ -87,7 +89,7 @@ def list_(
             level = registry.effective_level(name)
             for one in registry.versions(name, deleted=deleted):
                 if json_:
-                    print_json({**_place(one), "level": level, "deleted": one.deleted})
+                    print_json({**_registered(one), "level": level, "deleted": one.deleted})
                 else:
                     gone = ", deleted" if one.deleted else ""
                     what = f"version {one.version}, schema {one.number}, {one.language}, {level}{gone}"
@@ -103,6 +105,10 @@ def diff(
     json_: Json = False,
 ) -> None:
     """Show what changed between two versions, and which of them can read what was written with the other."""
+    from headwater.schemas.canonical import readable
+    from headwater.schemas.compatibility import reading_problems
+    from headwater.schemas.registry import LATEST
+
     with hw.open(project) as opened:
         registry = opened.schemas
         new = registry.version(subject, _version(after) if after else LATEST, deleted=bool(after))
@@ -134,11 +140,11 @@ def level(
     with hw.open(project) as opened:
         if to is not None:
             opened.schemas.set_level(_level(to), subject)
-        found = opened.schemas.effective_level(subject) if subject else opened.schemas.level()
+        effective = opened.schemas.effective_level(subject) if subject else opened.schemas.level()
     if json_:
-        print_json({"subject": subject, "level": found})
+        print_json({"subject": subject, "level": effective})
     else:
-        console.print(f"[green]{subject or 'all others'}[/]: {found}")
+        console.print(f"[green]{subject or 'all others'}[/]: {effective}")
 
 
 @to_schemas
@@ -152,14 +158,16 @@ def delete(
     """Delete a version of a subject, or all: messages that name its schema are read all the same, unless for good."""
     with hw.open(project) as opened:
         chosen = None if version is None else _version(version)
-        found = opened.schemas.delete(subject, chosen, permanent=permanent)
+        deleted = opened.schemas.delete(subject, chosen, permanent=permanent)
     if json_:
-        print_json({"subject": subject, "versions": found, "permanent": permanent})
+        print_json({"subject": subject, "versions": deleted, "permanent": permanent})
     else:
-        console.print(f"[green]{subject}[/]: deleted {', '.join(map(str, found))}")
+        console.print(f"[green]{subject}[/]: deleted {', '.join(map(str, deleted))}")
 
 
 def _draft(file: Path, references: list[str] | None) -> Draft:
+    from headwater.schemas.known import Draft
+
     language = _LANGUAGES.get(file.suffix.lower())
     if language is None:
         raise ArgumentRefused(
@@ -173,14 +181,18 @@ def _draft(file: Path, references: list[str] | None) -> Draft:
 
 
 def _reference(text: str) -> Reference:
-    name, _, place = text.partition("=")
-    subject, _, version = place.rpartition(":")
+    from headwater.schemas.known import Reference
+
+    name, _, referred = text.partition("=")
+    subject, _, version = referred.rpartition(":")
     if not name or not subject or not version.isdecimal():
         raise ArgumentRefused(f'"{text}" is no reference', hint="Write NAME=SUBJECT:VERSION.")
     return Reference(name, subject, int(version))
 
 
 def _version(text: str) -> int | Literal["latest"]:
+    from headwater.schemas.registry import LATEST
+
     if text == LATEST:
         return LATEST
     if not text.isdecimal():
@@ -202,7 +214,7 @@ def _earlier(registry: SchemaRegistry, new: Registered) -> int:
     return before[-1]
 
 
-def _place(one: Registered) -> dict[str, Any]:
+def _registered(one: Registered) -> dict[str, Any]:
     return {"subject": one.subject, "version": one.version, "number": one.number, "language": one.language}
 
 

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.live import Live
 
 import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, app, command
 from headwater.cli.arguments import parse_span
-from headwater.cli.demo import run_demo
 from headwater.cli.output import console, print_json
 from headwater.cli.run import Narrator, ended_by_signals
 from headwater.cli.status import show_status
-from headwater.cli.watch import Board
-from headwater.config import ServeSettings
 from headwater.errors import ArgumentRefused
 from headwater.serve import open_server, require_extra
 
@@ -55,8 +51,10 @@ def run(
     json_: Annotated[bool, typer.Option("--json", help="Logs as JSON lines.")] = False,
 ) -> int:
     """Keep views at the head, serve them and let outlets send, until Ctrl-C or SIGTERM. One that fails stops alone."""
+    from headwater.project import open_to_run
+
     narrator = Narrator(as_records=json_)
-    with hw.open(project) as opened, ended_by_signals() as stop:
+    with open_to_run(project) as opened, ended_by_signals() as stop:
         files = {name: path and str(path.absolute()) for name, path in (("tls_cert", tls_cert), ("tls_key", tls_key))}
         wanted = {"host": host, "port": port, "behind_proxy": behind_proxy or None, **files}
         settings = opened.settings.serve.model_copy(update={k: v for k, v in wanted.items() if v is not None})
@@ -70,13 +68,7 @@ def run(
             narrator.tell("project starts", project=opened.name, url=server.url if server else None)
             opened.run(
                 *(views or ()),
-                progress=narrator.progress,
-                ended=narrator.ended,
-                failed=narrator.failed,
-                waits=narrator.waits,
-                sent=narrator.sent,
-                alerted=narrator.alerted,
-                promoted=narrator.promoted,
+                listeners=narrator.listeners,
                 stop=stop,
                 wait=wait,
                 stays=server is not None,  # what is in the stores is served all the same
@@ -100,6 +92,9 @@ def demo(
 
     Where nobody watches (standard output is no terminal) it ends by itself after 30 seconds.
     """
+    from headwater.cli.demo import run_demo
+    from headwater.config import ServeSettings
+
     console.quiet = json_
     unattended = None if console.is_terminal and not json_ else DEMO_UNATTENDED
     wanted = parse_span(duration) if duration else unattended
@@ -117,12 +112,12 @@ def status(project: Folder = HERE, json_: Json = False) -> int:
     Exit code 1 if a ledger leaves a remainder, or a view is unsound.
     """
     with hw.open(project) as opened:
-        found = opened.status()
+        whole = opened.status()
     if json_:
-        print_json(found.as_dict())
+        print_json(whole.as_dict())
     else:
-        show_status(found)
-    return 1 if any(view.unsound or (view.ledger and view.ledger.remainder) for view in found.views) else 0
+        show_status(whole)
+    return 1 if any(view.unsound or (view.ledger and view.ledger.remainder) for view in whole.views) else 0
 
 
 @command
@@ -133,12 +128,16 @@ def watch(
     json_: Json = False,
 ) -> None:
     """Show changes of a view as they happen, whichever process runs it; a live table in a terminal. Ctrl-C ends it."""
+    from rich.live import Live
+
+    from headwater.cli.watch import Board
+
     seen = 0
     with hw.open(project) as opened, ended_by_signals() as stop:
         board = Board(view, opened.plan().view(view))
         lines = json_ or not console.is_terminal
         with nullcontext() if lines else Live(board, console=console, refresh_per_second=8):
-            for table in opened.watch(view, stop=stop):
+            for table in opened.views.watch(view, stop=stop):
                 for change in table.to_pylist():
                     if json_:
                         print_json(change)
@@ -166,11 +165,11 @@ def create(
     from headwater.serve.role import ROLES
     from headwater.serve.tokens import Tokens
 
-    found = next((known for known in ROLES if known == role), None)
-    if found is None:
+    known_role = next((known for known in ROLES if known == role), None)
+    if known_role is None:
         raise ArgumentRefused(f'there is no role "{role}"', hint=f"The roles are {', '.join(ROLES)}.")
     with hw.open(project) as opened:
-        secret = Tokens(opened.folder).create(name, found, stream or (), view or (), _span(expires))
+        secret = Tokens(opened.folder).create(name, known_role, stream or (), view or (), _span(expires))
     _show_secret(name, secret, json_)
 
 
@@ -209,8 +208,8 @@ def list_(project: Folder = HERE, json_: Json = False) -> None:
     from headwater.serve.tokens import Tokens
 
     with hw.open(project) as opened:
-        found = Tokens(opened.folder).all()
-    for token in found:
+        tokens = Tokens(opened.folder).all()
+    for token in tokens:
         if json_:
             print_json(asdict(token.access) | {"made_at": token.made_at, "expires_at": token.expires_at})
         else:

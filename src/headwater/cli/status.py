@@ -1,18 +1,19 @@
-"""What `headwater status` shows: the golden figures, topics first, then views and outlets."""
+"""The output of `headwater status`: the golden figures, topics first, then views and outlets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 from headwater.cli.output import console, problems, show_rows
-from headwater.model import spell_duration
-from headwater.operate import Alert, Alerts, Ledger, Status
-from headwater.operate.figures import Figures
-from headwater.operate.integrity import Integrity
-from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
+
+if TYPE_CHECKING:
+    from headwater.operate import Alert, Alerts, Ledger, Status
+    from headwater.operate.figures import Figures
+    from headwater.operate.integrity import Integrity
+    from headwater.operate.status import OutletStatus, StoreStatus, TopicStatus, ViewStatus
 
 
 def show_status(status: Status) -> None:
@@ -75,6 +76,8 @@ def show_alerts(alerts: Sequence[Alert]) -> None:
 
 def show_rules(alerts: Alerts) -> None:
     """The rules, and whether the webhook could be told."""
+    from headwater.model import spell_duration
+
     console.print()
     for rule in alerts.rules:
         lasting = f" for {spell_duration(rule.lasting)}" if rule.lasting else ""
@@ -85,7 +88,7 @@ def show_rules(alerts: Alerts) -> None:
 
 
 def show_promotion(outcome: Mapping[str, Any] | None, only_tell: bool) -> None:
-    """What became of a promotion, or would."""
+    """Show what became of a promotion, or would."""
     if outcome is None:
         console.print("no run of the project is at work: the next one begins with the declarations that it finds")
     elif "error" in outcome:
@@ -95,15 +98,15 @@ def show_promotion(outcome: Mapping[str, Any] | None, only_tell: bool) -> None:
             if text:
                 problems.print(f"  {label}: {escape(text)}")
     else:
-        done = {name: found for name, found in outcome["promotion"].items() if found and name != "unchanged"}
-        for name, found in done.items():
-            console.print(f"[yellow]{name}[/]{' (dry run)' if only_tell else ''}: {', '.join(map(escape, found))}")
+        done = {name: names for name, names in outcome["promotion"].items() if names and name != "unchanged"}
+        for name, names in done.items():
+            console.print(f"[yellow]{name}[/]{' (dry run)' if only_tell else ''}: {', '.join(map(escape, names))}")
         if not done:
             console.print("nothing has changed")
 
 
 def _figures(figures: Figures, status: Status) -> dict[str, Any]:
-    """How a view runs."""
+    """The figures of a view that runs."""
     events, rows = figures.rates(status.at)
     return {
         "running": figures.view,
@@ -168,7 +171,7 @@ def _topic(topic: TopicStatus) -> dict[str, Any]:
 
 
 def _late(ledger: Ledger) -> int | str:
-    """How many rows were late, and how many of them by nothing."""
+    """The number of rows that were late, and of those that were late by nothing."""
     equal = ledger.late_by_equality
     return f"{ledger.late:,}, {equal:,} by equality" if equal else ledger.late
 

@@ -15,7 +15,7 @@ _FILES = {"shop": (*_DECLARED, "orders.jsonl", ".gitignore"), "bank": (*_DECLARE
 
 def create(folder: Path, name: str, template: str = "shop") -> Iterator[Path]:
     """Write the files of a new project and tell which; nothing is overwritten."""
-    taken = [found for found in _FILES[template] if (folder / found).exists()]
+    taken = [file for file in _FILES[template] if (folder / file).exists()]
     if taken:
         raise ProjectExists(
             f'"{folder}" already has {taken[0]}',
@@ -25,9 +25,9 @@ def create(folder: Path, name: str, template: str = "shop") -> Iterator[Path]:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for found in _FILES[template]:
-            text = (_TEMPLATES / template / found.removeprefix(".")).read_text(encoding="utf-8")
-            (folder / found).write_text(text.replace("{name}", name), encoding="utf-8")
-            yield folder / found
+        for file in _FILES[template]:
+            text = (_TEMPLATES / template / file.removeprefix(".")).read_text(encoding="utf-8")
+            (folder / file).write_text(text.replace("{name}", name), encoding="utf-8")
+            yield folder / file
     except OSError as cause:
         raise OperatorError(f'"{folder}" can\'t be written', detail=f"{cause.strerror}.", path=str(folder)) from cause

@@ -6,7 +6,7 @@ import sys
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -25,14 +25,13 @@ from headwater.cli.output import (
     show_instant,
     show_rows,
 )
-from headwater.intake import Generator, Lateness, to_json_lines
-from headwater.operate.halt import Halt
-from headwater.operate.intake import run_intakes
-from headwater.project import Progress as Done
-from headwater.project import Receipt
+
+if TYPE_CHECKING:
+    from headwater.project import Progress as Done
+    from headwater.project import Receipt
 
 BULK_ABOVE = 5_000_000
-"""How many messages of a backlog make it worth to start Spark."""
+"""A backlog of so many messages makes it worth to start Spark."""
 
 
 @command
@@ -142,12 +141,15 @@ def intake(
     json_: Json = False,
 ) -> int:
     """Fetch events from where streams and tables declare it, each exactly once, until Ctrl-C."""
+    from headwater.operate.halt import Halt
+    from headwater.operate.intake import run_intakes
+
     with hw.open(project) as opened:
         if until_head:
             for taken in opened.take_in(*(topics or ())):
                 show_taken(taken, json_)
             return 0
-        failed = run_intakes(opened.intakes(*(topics or ())), Halt(), opened.wishes)
+        failed = run_intakes(opened.intakes.open(*(topics or ())), Halt(), opened.wishes)
     for error in failed:
         show_error(error, as_records=json_)
     return 1 if failed else 0
@@ -164,7 +166,7 @@ def tick(
 ) -> None:
     """Move a topic's watermark without events, so that windows close."""
     with hw.open(project) as opened:
-        _show_receipt(opened.tick(topic, parse_instant(to) if to else None), json_)
+        _show_receipt(opened.log.tick(topic, parse_instant(to) if to else None), json_)
 
 
 @command
@@ -176,10 +178,10 @@ def log(
 ) -> None:
     """Show the last commits: rows, event-time range, watermark, sources."""
     with hw.open(project) as opened:
-        commits = opened.log(topic, last)
+        commits = opened.log.commits(topic, last)
     if json_:
-        for found in commits:
-            print_json(as_record(found))
+        for commit in commits:
+            print_json(as_record(commit))
     else:
         show_commits(commits)
 
@@ -197,8 +199,8 @@ def tail(
     """Read the log, from a commit, an instant or a time ago, and follow it."""
     with hw.open(project) as opened:
         begin = parse_since(since)
-        names = [column.name for column in opened.topic(topic).columns]
-        for batch in (opened.follow if follow else opened.scan)(topic, since=begin):
+        names = [column.name for column in opened.declarations.topic(topic).columns]
+        for batch in (opened.log.follow if follow else opened.log.scan)(topic, since=begin):
             if json_:
                 for row in batch.rows.to_pylist():
                     print_json(row)
@@ -215,11 +217,14 @@ def dead(
     json_: Json = False,
 ) -> None:
     """Show what could not be read, and why; of an outlet, what could not be delivered."""
+    from headwater.store.plain import readable
+
     with hw.open(project) as opened:
         letters = opened.dead(topic, since=parse_since(since), error=reason).to_pylist()
     if json_:
         for letter in letters:
-            shown = {name: letter[name] for name in ("position", "error", "reason", "source", "bytes")}
+            shown = {name: letter[name] for name in ("position", "error", "reason", "source")}
+            shown |= {"bytes": None if letter["bytes"] is None else readable(letter["bytes"])}
             shown |= {name: letter[name] for name in ("first_seen_at", "last_seen_at", "attempts")}
             print_json(
                 shown | {"arrived_at": letter["_arrived_at"], "commit": letter["_commit"], "row": letter["_row"]}
@@ -257,7 +262,7 @@ def trim(
 ) -> None:
     """Let go of a topic's old events, for good. Nothing is ever let go of otherwise."""
     with hw.open(project) as opened:
-        rows = opened.trim(topic, parse_since(before))
+        rows = opened.admin.trim(topic, parse_since(before))
     if json_:
         print_json({"topic": topic, "rows": rows})
     else:
@@ -277,9 +282,15 @@ def generate(
     json_: Annotated[bool, typer.Option("--json", help="Events are JSON lines in any case.")] = True,  # noqa: ARG001
 ) -> None:
     """Make up events for a stream, as JSON lines: late, doubled and poisoned as you ask."""
+    from headwater.intake import Generator, Lateness, to_json_lines
+
     with hw.open(project) as opened:
         generator = Generator(
-            topic=opened.topic(topic), seed=seed, lateness=Lateness(late), duplicates=duplicates, poison=poison
+            topic=opened.declarations.topic(topic),
+            seed=seed,
+            lateness=Lateness(late),
+            duplicates=duplicates,
+            poison=poison,
         )
         with out.open("wb") if out else nullcontext(sys.stdout.buffer) as target:
             for batch in generator.batches(rows):

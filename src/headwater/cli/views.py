@@ -1,11 +1,10 @@
-"""What commands show of views: rows, how far they have come, whether they are what the log says."""
+"""The output of commands about views: rows, how far they have come, whether they are what the log says."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from rich.bar import Bar
 from rich.box import SIMPLE
 from rich.markup import escape
@@ -13,7 +12,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 from headwater.cli.output import console, print_json, problems, show_instant, show_rows
-from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified, Why
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified, Why
 
 DIFFERENCES_SHOWN = 10
 _FATES = {"used": "green", "filtered": "blue", "late": "yellow", "duplicates": "magenta", "dead": "red"}
@@ -44,7 +47,7 @@ def caught_up_record(done: CaughtUp) -> dict[str, Any]:
 
 
 def show_caught_up(done: CaughtUp) -> None:
-    """How far a view has come, or why it was left as it is."""
+    """Show how far a view has come, or why it was left as it is."""
     if done.paused or done.left_to:
         why = str(done.paused) if done.paused else f"{done.left_to} was asked to build it anew"
         console.print(f"[yellow]{done.view}[/]: {escape(why)}")
@@ -57,10 +60,10 @@ def show_caught_up(done: CaughtUp) -> None:
 
 
 def show_sent(sent: Sent) -> None:
-    """How far an outlet has come."""
-    place = f"up to {sent.place}" if sent.place else "nothing"
+    """Show how far an outlet has come."""
+    progress = f"up to {sent.place}" if sent.place else "nothing"
     dead = f", [yellow]{sent.dead:,} undelivered[/]" if sent.dead else ""
-    console.print(f"[green]{sent.outlet}[/]: sent {place} of {sent.view} to {escape(sent.to)}{dead}")
+    console.print(f"[green]{sent.outlet}[/]: sent {progress} of {sent.view} to {escape(sent.to)}{dead}")
 
 
 class CatchingUp:
@@ -105,52 +108,52 @@ def _said(reading: Reading) -> str:
     return f"{reading.rows:,} rows, watermark {show_instant(reading.watermark)}"
 
 
-def show_ledger(found: Ledger) -> None:
+def show_ledger(ledger: Ledger) -> None:
     """The counts as a table that adds up, with a bar for each."""
-    commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
-    console.print(f"[bold]{found.view}[/], version {found.version}, read up to {commits}")
-    windows = found.assigned
+    commits = ", ".join(f"{topic} {commit}" for topic, commit in ledger.commits.items())
+    console.print(f"[bold]{ledger.view}[/], version {ledger.version}, read up to {commits}")
+    windows = ledger.assigned
     table = Table("", "rows", *(["in windows"] if windows else []), "", box=SIMPLE)
-    counts = {"used": found.used, "filtered": found.filtered, "late": found.late, "duplicates": found.duplicates}
-    if found.expanded:
-        table.add_row("expanded", f"{found.expanded:,}", *([""] if windows else []), "")
-    whole = found.rows_in + max(found.expanded, 0)
-    for fate, count in {**counts, "dead": found.dead}.items():
+    counts = {"used": ledger.used, "filtered": ledger.filtered, "late": ledger.late, "duplicates": ledger.duplicates}
+    if ledger.expanded:
+        table.add_row("expanded", f"{ledger.expanded:,}", *([""] if windows else []), "")
+    whole = ledger.rows_in + max(ledger.expanded, 0)
+    for fate, count in {**counts, "dead": ledger.dead}.items():
         share = Bar(max(whole, 1), 0, count, width=30, color=_FATES[fate])
         table.add_row(
             fate, f"{count:,}", *([f"{windows[fate]:,}" if fate in windows else ""] if windows else []), share
         )
     table.add_row(
-        "[bold]rows in[/]", f"[bold]{found.rows_in:,}[/]", *([f"{sum(windows.values()):,}"] if windows else [])
+        "[bold]rows in[/]", f"[bold]{ledger.rows_in:,}[/]", *([f"{sum(windows.values()):,}"] if windows else [])
     )
-    right = "green" if found.remainder == 0 else "bold red"
-    table.add_row(f"[{right}]remainder[/]", f"[{right}]{found.remainder:,}[/]")
+    right = "green" if ledger.remainder == 0 else "bold red"
+    table.add_row(f"[{right}]remainder[/]", f"[{right}]{ledger.remainder:,}[/]")
     for column in table.columns[1:-1]:
         column.justify = "right"
     console.print(table)
-    if found.late_by_equality:
+    if ledger.late_by_equality:
         console.print(
-            f"{found.late_by_equality:,} of the late rows had the very time of the watermark. With a millisecond more "
+            f"{ledger.late_by_equality:,} of the late rows had the very time of the watermark. With a millisecond more "
             "of delay (WATERMARK FOR at AS at - INTERVAL '0.001' SECOND), or of grace, they are in time."
         )
-    if found.remainder:
+    if ledger.remainder:
         console.print(
             "[red]Rows were lost or doubled.[/] The log is as it was: "
-            f"`headwater verify {found.view}` shows what differs, and deleting its state rebuilds the view."
+            f"`headwater verify {ledger.view}` shows what differs, and deleting its state rebuilds the view."
         )
 
 
-def show_why(found: Why) -> None:
+def show_why(why: Why) -> None:
     """A row, the events behind it, and those that came too late for it."""
-    commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
-    if found.row is None:
-        console.print(f"[yellow]{found.view}: no such row[/]; read up to {commits}")
+    commits = ", ".join(f"{topic} {commit}" for topic, commit in why.commits.items())
+    if why.row is None:
+        console.print(f"[yellow]{why.view}: no such row[/]; read up to {commits}")
     else:
-        console.print(f"[green]{found.view}[/], read up to {commits}")
-        show_rows([found.row], list(found.row))
+        console.print(f"[green]{why.view}[/], read up to {commits}")
+        show_rows([why.row], list(why.row))
     for title, count, shown in (
-        ("behind it", found.events, found.shown),
-        ("too late for it", found.late, found.shown_late),
+        ("behind it", why.events, why.shown),
+        ("too late for it", why.late, why.shown_late),
     ):
         for topic, rows in shown.items():
             part = "" if count <= rows.num_rows else f", the first {rows.num_rows:,} here"
@@ -158,20 +161,20 @@ def show_why(found: Why) -> None:
             show_rows(rows.to_pylist(), rows.column_names)
 
 
-def show_verified(found: Verified) -> None:
+def show_verified(verified: Verified) -> None:
     """The outcome of a verification, with the rows that differ."""
-    commits = ", ".join(f"{topic} {commit}" for topic, commit in found.commits.items())
-    if found.identical:
+    commits = ", ".join(f"{topic} {commit}" for topic, commit in verified.commits.items())
+    if verified.identical:
         console.print(
-            f"[green]{found.view}: identical[/]: {found.rows:,} rows, recomputed from the log up to {commits}"
+            f"[green]{verified.view}: identical[/]: {verified.rows:,} rows, recomputed from the log up to {commits}"
         )
         return
-    console.print(f"[red]{found.view}: different[/] from the log up to {commits}")
-    if found.remainder:
-        console.print(f"[bold]the ledger leaves a remainder of {found.remainder:,}[/]")
-    for fate, (kept, expected) in found.miscounted.items():
+    console.print(f"[red]{verified.view}: different[/] from the log up to {commits}")
+    if verified.remainder:
+        console.print(f"[bold]the ledger leaves a remainder of {verified.remainder:,}[/]")
+    for fate, (kept, expected) in verified.miscounted.items():
         console.print(f"[bold]{fate.replace('_', ' ')}[/]: the ledger says {kept:,}, the log says {expected:,}")
-    for title, rows in (("missing in the store", found.missing), ("not from the log", found.extra)):
+    for title, rows in (("missing in the store", verified.missing), ("not from the log", verified.extra)):
         if rows:
             console.print(f"[bold]{len(rows):,} {title}[/]")
             show_rows(rows[:DIFFERENCES_SHOWN], list(rows[0]))

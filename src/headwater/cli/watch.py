@@ -1,14 +1,16 @@
-"""What `headwater watch` shows: the rows of a view that have changed last, the newest on top, what is new in colour."""
+"""The output of `headwater watch`: the rows of a view that changed last, the newest on top, what is new in colour."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from headwater.cli.output import show_value
-from headwater.plan import PlannedView
+
+if TYPE_CHECKING:
+    from headwater.plan import PlannedView
 
 SHOWN = 20
 _SIGNS = {"insert": "[green]+[/]", "update": "[yellow]~[/]", "delete": "[red]-[/]"}

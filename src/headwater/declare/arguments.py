@@ -1,4 +1,4 @@
-"""What the arguments of a declaration mean, and what is wrong with them, at the place of the call."""
+"""The arguments of a declaration read, and what is wrong with them, at the line of the call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 from headwater import model, sql
 from headwater.declare.fields import column_of
-from headwater.errors import DeclarationError, Finding, OptionRefused, Origin, UnknownOption
+from headwater.errors import DeclarationError, Finding, Origin
+from headwater.findings import OptionRefused, UnknownOption
 
 ColumnSpec = Any
 """A column's type: SQL text (`STRING NOT NULL`), a Python type, an Arrow type, or a whole column."""
@@ -57,27 +58,27 @@ def read_distance(option: str, length: Duration | None, origin: Origin) -> timed
 
 
 def checked(declared: DeclarationT, origin: Origin) -> DeclarationT:
-    """The declaration as SQL would have given it; raises the first thing that SQL would have found wrong."""
+    """The declaration as SQL would have read it; raises the first thing that SQL would have refused."""
     parsed = sql.parse_declarations(sql.render(declared), origin.file)
     for finding in parsed.findings:
         if not isinstance(finding, Finding) or finding.severity == "error":
             raise moved(finding, origin)
-    found: Any = parsed.declarations[0]
+    reread: Any = parsed.declarations[0]
     if isinstance(declared, model.View):
-        return cast(DeclarationT, replace(found, query=declared.query, origin=origin))
+        return cast(DeclarationT, replace(reread, query=declared.query, origin=origin))
     if isinstance(declared, model.Topic):
-        found = replace(found, columns=tuple(replace(column, origin=origin) for column in found.columns))
-    return cast(DeclarationT, replace(found, origin=origin))
+        reread = replace(reread, columns=tuple(replace(column, origin=origin) for column in reread.columns))
+    return cast(DeclarationT, replace(reread, origin=origin))
 
 
 def moved(problem: DeclarationError, origin: Origin) -> DeclarationError:
-    """The same problem at another place."""
+    """The same problem with another origin."""
     return type(problem)(problem.summary, detail=problem.detail, hint=problem.hint, origin=origin)
 
 
 @contextmanager
 def located(origin: Origin) -> Iterator[None]:
-    """Give what is raised inside the place of the call."""
+    """Give what is raised inside the origin of the call."""
     try:
         yield
     except DeclarationError as problem:
@@ -91,7 +92,7 @@ def caller() -> Origin:
 
 
 def names_of_caller() -> dict[str, Any]:
-    """What the names of the calling code stand for, so that annotations kept as text can be read."""
+    """The values of the names of the calling code, so that annotations kept as text can be read."""
     frame = _calling_frame()
     return {**frame.f_globals, **frame.f_locals}
 

@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from headwater.errors import ClauseRefused, Origin
+from headwater.errors import Origin
+from headwater.findings import ClauseRefused
 
 
 def definition(kind: str, made: Callable[..., Any], origin: Origin) -> tuple[str, Origin]:
@@ -16,20 +17,20 @@ def definition(kind: str, made: Callable[..., Any], origin: Origin) -> tuple[str
     try:
         lines, first = inspect.getsourcelines(made)
         text = textwrap.dedent("".join(lines))
-        found = ast.parse(text).body[0]
+        node = ast.parse(text).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
-        found = None
-    if not isinstance(found, ast.FunctionDef):
+        node = None
+    if not isinstance(node, ast.FunctionDef):
         raise ClauseRefused(f"a {kind} has to be a function with a def of its own", origin=origin)
-    source = "".join(text.splitlines(keepends=True)[found.lineno - 1 :])
-    line = lines[found.lineno - 1]
-    return source, Origin(made.__code__.co_filename, first + found.lineno - 1, len(line) - len(line.lstrip()) + 1)
+    source = "".join(text.splitlines(keepends=True)[node.lineno - 1 :])
+    line = lines[node.lineno - 1]
+    return source, Origin(made.__code__.co_filename, first + node.lineno - 1, len(line) - len(line.lstrip()) + 1)
 
 
 def parameters(made: Callable[..., Any]) -> tuple[str, ...] | None:
     """The names of a function's parameters; None if it has none, or any number of them."""
-    found = inspect.signature(made).parameters.values()
+    named = inspect.signature(made).parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    if not found or any(parameter.kind in variadic for parameter in found):
+    if not named or any(parameter.kind in variadic for parameter in named):
         return None
-    return tuple(parameter.name for parameter in found)
+    return tuple(parameter.name for parameter in named)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import pyarrow as pa
 
 from headwater import sql
-from headwater.errors import UnknownType
+from headwater.findings import UnknownType
 from headwater.model import INSTANT, Column
 
 Names = Mapping[str, Any]

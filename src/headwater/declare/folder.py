@@ -13,7 +13,8 @@ from pathlib import Path
 from headwater import sql
 from headwater.declare.load import load_python
 from headwater.declare.marker import is_test, why_loaded
-from headwater.errors import Origin, SettingsRefused, SyntaxRefused
+from headwater.errors import Origin, SettingsRefused
+from headwater.findings import SyntaxRefused
 
 _FOREIGN = frozenset({"node_modules", "site-packages"})
 _STATED = "headwater.toml names it under `declarations`"
@@ -29,7 +30,7 @@ class LeftAlone:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the files of a folder declare, and which of them were left alone."""
+    """The declarations of a folder's files, and which of the files were left alone."""
 
     parsed: sql.Parsed
     left_alone: tuple[LeftAlone, ...] = ()
@@ -59,8 +60,8 @@ def load_folder(folder: Path, data: str, stated: Sequence[str] | None = None) ->
 
 def _together(parsed: Sequence[sql.Parsed]) -> sql.Parsed:
     return sql.Parsed(
-        tuple(found for part in parsed for found in part.declarations),
-        tuple(found for part in parsed for found in part.findings),
+        tuple(declaration for part in parsed for declaration in part.declarations),
+        tuple(finding for part in parsed for finding in part.findings),
         frozenset(name for part in parsed for name in part.refused),
     )
 
@@ -70,13 +71,13 @@ def _files(folder: Path, data: Path) -> Iterator[Path]:
 
     Passed by are the data, what is hidden by a leading dot or underscore, and what others have installed.
     """
-    for found in folder.iterdir():
-        if found.name.startswith((".", "_")) or found == data or found.name in _FOREIGN:
+    for path in folder.iterdir():
+        if path.name.startswith((".", "_")) or path == data or path.name in _FOREIGN:
             continue
-        if not found.is_dir():
-            yield found
-        elif not (found / "pyvenv.cfg").exists():
-            yield from _files(found, data)
+        if not path.is_dir():
+            yield path
+        elif not (path / "pyvenv.cfg").exists():
+            yield from _files(path, data)
 
 
 def _stated(folder: Path, data: Path, stated: Sequence[str]) -> set[Path]:
@@ -85,9 +86,9 @@ def _stated(folder: Path, data: Path, stated: Sequence[str]) -> set[Path]:
     for pattern in stated:
         path = folder / pattern
         named = {path} if path.is_file() else set() if path.is_dir() else set(folder.glob(pattern))
-        below = {found for top in ({path} if path.is_dir() else named) if top.is_dir() for found in _files(top, data)}
-        chosen = {found for found in named if found.is_file()} | below
-        if not any(found.suffix in (".sql", ".py") for found in chosen):
+        below = {file for top in ({path} if path.is_dir() else named) if top.is_dir() for file in _files(top, data)}
+        chosen = {file for file in named if file.is_file()} | below
+        if not any(file.suffix in (".sql", ".py") for file in chosen):
             raise SettingsRefused(
                 f'setting "declarations" names "{pattern}", where nothing is declared',
                 detail="No file in SQL or Python is there.",

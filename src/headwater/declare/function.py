@@ -12,7 +12,8 @@ from headwater.declare.arguments import ColumnSpec, caller, checked, located
 from headwater.declare.definition import definition
 from headwater.declare.definition import parameters as parameters_of
 from headwater.declare.fields import column_of, type_of
-from headwater.errors import ClauseRefused, ImpureFunction, Origin
+from headwater.errors import Origin
+from headwater.findings import ClauseRefused, ImpureFunction
 
 
 @overload
@@ -75,23 +76,23 @@ def function(
 def _python_function(
     declared: model.Function, made: Callable[..., Any], deterministic: bool, origin: Origin
 ) -> model.Function:
-    source, place = definition("function", made, origin)
-    given = parameters_of(made)
+    source, def_origin = definition("function", made, origin)
+    names = parameters_of(made)
     wanted = tuple(parameter.name for parameter in declared.parameters)
-    if given is None or given != wanted:
+    if names is None or names != wanted:
         raise ClauseRefused(
             f'function "{declared.name}" has other parameters than it declares',
-            detail=f"Its def has ({', '.join(given or ())}), and it declares ({', '.join(wanted)}).",
+            detail=f"Its def has ({', '.join(names or ())}), and it declares ({', '.join(wanted)}).",
             hint="Write parameters={name: type} for each parameter of the def, in their order; at least one.",
-            origin=place,
+            origin=def_origin,
         )
     if not deterministic:
         raise ImpureFunction(
             f'function "{declared.name}" isn\'t declared deterministic',
             detail="Every execution calls it again on the same rows, and has to get the same values.",
             hint="Write deterministic=True if each value follows from the arguments of its row alone.",
-            origin=place,
+            origin=def_origin,
         )
     comment = declared.comment or inspect.getdoc(made)
-    described = checked(replace(declared, comment=comment), place)
+    described = checked(replace(declared, comment=comment), def_origin)
     return replace(described, body=model.PythonBody(made.__module__, made.__qualname__, source, made))

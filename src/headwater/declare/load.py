@@ -12,7 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 from headwater import model
-from headwater.errors import Finding, Origin, SyntaxRefused
+from headwater.errors import Finding, Origin
+from headwater.findings import SyntaxRefused
 from headwater.sql import Parsed
 
 _EXCLUDED = (
@@ -39,8 +40,8 @@ def load_python(path: str | Path, why: str | None = None) -> Parsed:
     except (Exception, SystemExit) as problem:
         return Parsed((), (_finding(problem, file, why),), _words_of(Path(path)))
     foreign = {id(value) for other in beside for value in vars(other).values()}
-    found = {id(value): value for value in vars(module).values() if isinstance(value, model.Declaration)}
-    return Parsed(tuple(value for key, value in found.items() if key not in foreign))
+    declared = {id(value): value for value in vars(module).values() if isinstance(value, model.Declaration)}
+    return Parsed(tuple(value for key, value in declared.items() if key not in foreign))
 
 
 def _words_of(path: Path) -> frozenset[str]:

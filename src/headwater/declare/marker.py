@@ -1,4 +1,4 @@
-"""What marks a file of Python as one of declarations, seen from its text: nothing is run to find out.
+"""The marks of a file of Python with declarations, seen from its text: nothing is run to find out.
 
 It refers, through an import of `headwater`, to a name that declares, anywhere but below `if __name__ == "__main__"`. A
 script that opens a project, a test, or a tool that lies beside the declarations does not, and is left alone.
@@ -18,7 +18,7 @@ _TESTS = frozenset({"test", "tests"})
 
 
 def why_loaded(path: Path, text: bytes) -> str | None:
-    """Why a file is loaded, for people; None if it is left alone."""
+    """The reason to load a file, for people; None if it is left alone."""
     try:
         tree = ast.parse(text, str(path))
     except (SyntaxError, ValueError):  # what can't be parsed is told, if it may have been meant to declare something
@@ -29,7 +29,7 @@ def why_loaded(path: Path, text: bytes) -> str | None:
 
 
 def is_test(path: Path) -> bool:
-    """Whether a file, named from the project's folder, is one that pytest would take for a test.
+    """Tells whether a file, named from the project's folder, is one that pytest would take for a test.
 
     >>> is_test(Path("tests/shop.py")), is_test(Path("test_shop.py")), is_test(Path("shop.py"))
     (True, True, False)
@@ -70,15 +70,15 @@ def _asks_for_main(test: ast.expr) -> bool:
 
 
 def _imported(nodes: list[ast.AST]) -> tuple[set[str], set[str]]:
-    """What stands for a package that has names that declare, and what for such a name."""
+    """The names of packages that have names that declare, and those of such names."""
     packages, names = set[str](), set[str]()
     for node in nodes:
         match node:
             case ast.Import():
-                known = [found for found in node.names if found.name in _PACKAGES]
-                packages.update(name for found in known for name in ([found.asname] if found.asname else _PACKAGES))
+                known = [alias for alias in node.names if alias.name in _PACKAGES]
+                packages.update(name for alias in known for name in ([alias.asname] if alias.asname else _PACKAGES))
             case ast.ImportFrom(level=0) if node.module in _PACKAGES:
-                local = {found.name: found.asname or found.name for found in node.names}
+                local = {alias.name: alias.asname or alias.name for alias in node.names}
                 names.update(DECLARING if "*" in local else (local[name] for name in DECLARING & local.keys()))
                 packages.update(local[name] for name in ("declare",) if name in local)
     return packages, names

@@ -27,17 +27,17 @@ class OutletOptions(TypedDict, total=False):
 
 
 def outlet(name: str, /, *, view: str | model.View, to: str, **options: Unpack[OutletOptions]) -> model.Outlet:
-    """Declare an outlet: it sends what a view emits to the place that a URL names.
+    """Declare an outlet: it sends what a view emits to the target that a URL names.
 
     >>> outlet("spend_out", view="spend_per_minute", to="kafka://spend", envelope="upsert").kind
     'kafka'
     """
     origin = caller()
     refuse_unknown("outlet", dict(options), OutletOptions, origin)
-    given: dict[str, Any] = dict(options)
-    if "key" in given:
-        given["key"] = read_names(given["key"])
-    if "timeout" in given:
-        given["timeout"] = read_duration("timeout", given["timeout"], origin)
+    values: dict[str, Any] = dict(options)
+    if "key" in values:
+        values["key"] = read_names(values["key"])
+    if "timeout" in values:
+        values["timeout"] = read_duration("timeout", values["timeout"], origin)
     named = view.name if isinstance(view, model.View) else view
-    return checked(model.Outlet(name=name, view=named, to=to, **given), origin)
+    return checked(model.Outlet(name=name, view=named, to=to, **values), origin)

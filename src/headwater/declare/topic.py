@@ -24,11 +24,12 @@ from headwater.declare.arguments import (
     refuse_unknown,
 )
 from headwater.declare.fields import columns_of_class
-from headwater.errors import ClauseRefused, Origin, WatermarkRefused
+from headwater.errors import Origin
+from headwater.findings import ClauseRefused, WatermarkRefused
 
 
 class TopicOptions(TypedDict, total=False):
-    """What a stream and a table share. `personal` maps a subject's column to the columns that speak of it."""
+    """The options of streams and tables. `personal` maps a subject's column to the columns that speak of it."""
 
     time: str | None
     watermark: Duration | model.WatermarkStrategy | None
@@ -83,10 +84,10 @@ def stream(
     Bounded(delay=datetime.timedelta(seconds=5))
     """
     origin = caller()
-    given = _topic_options("stream", dict(options), StreamOptions, origin)
+    values = _topic_options("stream", dict(options), StreamOptions, origin)
 
     def declare(target: str | type) -> model.Stream:
-        return checked(model.Stream(**given | _shape(target, columns, name, given, origin)), origin)
+        return checked(model.Stream(**values | _shape(target, columns, name, values, origin)), origin)
 
     return declare if what is None else declare(what)
 
@@ -116,26 +117,26 @@ def table(
     False
     """
     origin = caller()
-    given = _topic_options("table", dict(options), TableOptions, origin)
-    if not given.get("primary_key"):
+    values = _topic_options("table", dict(options), TableOptions, origin)
+    if not values.get("primary_key"):
         raise ClauseRefused("a table has no primary key", hint="Say primary_key=….", origin=origin)
 
     def declare(target: str | type) -> model.Table:
-        return checked(model.Table(**given | _shape(target, columns, name, given, origin)), origin)
+        return checked(model.Table(**values | _shape(target, columns, name, values, origin)), origin)
 
     return declare if what is None else declare(what)
 
 
 def _topic_options(kind: str, options: dict[str, Any], known: type, origin: Origin) -> dict[str, Any]:
     refuse_unknown(kind, options, known, origin)
-    given: dict[str, Any] = {"comment": options.get("comment"), "intake": options.get("intake")}
-    given |= {key: options[key] for key in ("version", "unknown_fields") if key in options}
-    given |= {key: read_names(options[key]) for key in ("key", "unique", "primary_key") if key in options}
-    given |= {key: read_distance(key, options[key], origin) for key in ("idle", "max_ahead") if key in options}
-    given |= {key: read_duration(key, options[key], origin) for key in ("within",) if key in options}
-    given |= _time(kind, options.get("time"), options.get("watermark"), origin)
+    values: dict[str, Any] = {"comment": options.get("comment"), "intake": options.get("intake")}
+    values |= {key: options[key] for key in ("version", "unknown_fields") if key in options}
+    values |= {key: read_names(options[key]) for key in ("key", "unique", "primary_key") if key in options}
+    values |= {key: read_distance(key, options[key], origin) for key in ("idle", "max_ahead") if key in options}
+    values |= {key: read_duration(key, options[key], origin) for key in ("within",) if key in options}
+    values |= _time(kind, options.get("time"), options.get("watermark"), origin)
     personal = options.get("personal") or {}
-    return given | {
+    return values | {
         "personal": tuple(model.Personal(read_names(names), subject) for subject, names in personal.items())
     }
 
@@ -144,7 +145,7 @@ def _shape(
     target: str | type,
     columns: Mapping[str, ColumnSpec] | None,
     name: str | None,
-    given: dict[str, Any],
+    values: dict[str, Any],
     origin: Origin,
 ) -> dict[str, Any]:
     if isinstance(target, str):
@@ -152,13 +153,13 @@ def _shape(
             raise ClauseRefused(f'"{target}" is declared without columns', hint="Say columns={…}.", origin=origin)
         return {"name": name or target, "columns": read_columns(columns, origin)}
     with located(origin):
-        found = columns_of_class(target, names_of_caller())
-    comment = given["comment"] or (inspect.cleandoc(target.__doc__ or "") if not _is_generated(target) else None)
-    return {"name": name or _snake_case(target.__name__), "columns": found, "comment": comment or None}
+        fields = columns_of_class(target, names_of_caller())
+    comment = values["comment"] or (inspect.cleandoc(target.__doc__ or "") if not _is_generated(target) else None)
+    return {"name": name or _snake_case(target.__name__), "columns": fields, "comment": comment or None}
 
 
 def _is_generated(target: type) -> bool:
-    """Whether the docstring is the signature that `dataclass` writes in its place."""
+    """Tells whether the docstring is the signature that `dataclass` writes."""
     return bool(target.__doc__ and target.__doc__.startswith(f"{target.__name__}("))
 
 

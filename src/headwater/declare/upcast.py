@@ -10,7 +10,7 @@ from headwater import model
 from headwater.declare.arguments import ColumnSpec, caller, read_columns
 from headwater.declare.definition import definition
 from headwater.declare.definition import parameters as parameters_of
-from headwater.errors import ClauseRefused, OptionRefused
+from headwater.findings import ClauseRefused, OptionRefused
 
 
 def upcast(
@@ -28,24 +28,24 @@ def upcast(
     deterministic: each row follows from its own row alone.
     """
     origin = caller()
-    given = read_columns(columns, origin)
+    earlier = read_columns(columns, origin)
     name = topic if isinstance(topic, str) else topic.name
     if from_version < 1:
         raise OptionRefused(f"from_version is {from_version}", hint="Versions are counted from 1.", origin=origin)
 
     def declare(made: Callable[..., Any]) -> model.Upcast:
-        source, place = definition("upcast", made, origin)
+        source, def_origin = definition("upcast", made, origin)
         if len(parameters_of(made) or ()) != 1:
             hint = "Write a function of one parameter, which is given a pyarrow.Table."
-            raise ClauseRefused(f'the upcast of "{name}" has other parameters', hint=hint, origin=place)
+            raise ClauseRefused(f'the upcast of "{name}" has other parameters', hint=hint, origin=def_origin)
         body = model.PythonBody(made.__module__, made.__qualname__, source, made)
         return model.Upcast(
             topic=name,
             from_version=from_version,
-            columns=given,
+            columns=earlier,
             body=body,
             comment=comment or inspect.getdoc(made),
-            origin=place,
+            origin=def_origin,
         )
 
     return declare

@@ -6,6 +6,7 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from headwater import model, sql
@@ -21,7 +22,8 @@ from headwater.declare.arguments import (
     refuse_unknown,
 )
 from headwater.declare.definition import definition, parameters
-from headwater.errors import ClauseRefused, OptionRefused, Origin
+from headwater.errors import Origin
+from headwater.findings import ClauseRefused, OptionRefused
 
 
 class ViewOptions(TypedDict, total=False):
@@ -42,6 +44,7 @@ class ViewOptions(TypedDict, total=False):
     ttl: Duration | None
     index: Sequence[Names]
     time: str | None
+    gap: Duration | None
     materialized: bool
     comment: str | None
 
@@ -63,39 +66,43 @@ def view(
     """Declare a view: with `query` an SQL text, with `columns` a function that takes and returns DataFrames.
 
     The parameters of the function are the names of what it reads; `columns` is what it returns, and `time` names the
-    one that says when a row is final. Its docstring is the view's comment, unless one is given.
+    one that says when a row is final. `gap` is the longest gap of the sessions that it makes, '0 seconds' if it makes
+    none: without it other views get its rows a horizon later. Its docstring is the view's comment, unless one is given.
 
     >>> view("big", query="select * from orders where amount > 100", materialized=False).query.sql
     'SELECT * FROM orders WHERE amount > 100'
     """
     origin = caller()
-    time = options.pop("time", None)
-    given = _view_options(dict(options), origin)
-    if query is not None and time is not None:
-        raise OptionRefused("a view in SQL has no option time", hint="Its query says what is time.", origin=origin)
+    time, gap = options.pop("time", None), options.pop("gap", None)
+    values = _view_options(dict(options), origin)
+    if query is not None and (time is not None or gap is not None):
+        what = "time" if time is not None else "gap"
+        raise OptionRefused(f"a view in SQL has no option {what}", hint="Its query says what it is.", origin=origin)
+    longest = None if gap is None else read_duration("gap", gap, origin)
     if query is not None and name is not None and columns is None:
-        return checked(model.View(name=name, query=_sql_query(query, origin), **given), origin)
+        return checked(model.View(name=name, query=_sql_query(query, origin), **values), origin)
     if query is not None or columns is None:
         hint = "Write view(name, query=…), or @view(columns={…}) above a function."
         raise ClauseRefused("a view is a query or a function with columns", hint=hint, origin=origin)
     returned = read_columns(columns, origin)
-    if (other := next((found for found in returned if found.default is not None or found.aliases), None)) is not None:
-        what = f'view() gives column "{other.name}" a DEFAULT or an ALIAS'
+    odd = [column.name for column in returned if column.default is not None or column.aliases]
+    if odd:
+        what = f'view() gives column "{odd[0]}" a DEFAULT or an ALIAS'
         raise ClauseRefused(what, hint="Only columns of streams and tables have them.", origin=origin)
 
     def declare(made: Callable[..., Any]) -> model.View:
-        return _python_view(name, made, returned, time, given, origin)
+        return _python_view(name, made, returned, time, longest, values, origin)
 
     return declare
 
 
 def _sql_query(query: str, origin: Origin) -> model.SqlQuery:
-    written = model.SqlQuery("", query, _place_of(query, origin))
+    written = model.SqlQuery("", query, _origin_of(query, origin))
     return replace(written, sql=sql.spell(sql.parse_query(written)))
 
 
-def _place_of(query: str, origin: Origin) -> Origin:
-    """Where the text of a query stands in the file that holds the call; the call itself if it isn't there as it is."""
+def _origin_of(query: str, origin: Origin) -> Origin:
+    """The origin of a query's text in the file that holds the call; the call itself if it isn't there as it is."""
     lines = linecache.getlines(origin.file)
     text = "".join(lines)
     at = text.find(query, len("".join(lines[: origin.line - 1])))
@@ -106,22 +113,22 @@ def _place_of(query: str, origin: Origin) -> Origin:
 
 def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
     refuse_unknown("view", options, ViewOptions, origin)
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         key: options[key] for key in ("late", "store", "materialized", "comment", "execution") if key in options
     }
     for key in ("grace", "every", "horizon", "retention"):
         if options.get(key) is not None:
-            given[key] = read_duration(key, options[key], origin)
+            values[key] = read_duration(key, options[key], origin)
     if options.get("emit") is not None:
-        given["emit"] = _emit(options["emit"], origin)
+        values["emit"] = _emit(options["emit"], origin)
     if "key" in options:
-        given["key"] = read_names(options["key"])
-    if given.get("late", "keep") not in ("keep", "drop"):
-        raise OptionRefused(f"late is {given['late']!r}", hint="It is 'keep' or 'drop'.", origin=origin)
-    if given.get("execution") not in (None, "live", "settle", "batch"):
+        values["key"] = read_names(options["key"])
+    if values.get("late", "keep") not in ("keep", "drop"):
+        raise OptionRefused(f"late is {values['late']!r}", hint="It is 'keep' or 'drop'.", origin=origin)
+    if values.get("execution") not in (None, "live", "settle", "batch"):
         hint = "It is 'live', 'settle' or 'batch'."
-        raise OptionRefused(f"execution is {given['execution']!r}", hint=hint, origin=origin)
-    return given | {"serving": _serving(options, origin)}
+        raise OptionRefused(f"execution is {values['execution']!r}", hint=hint, origin=origin)
+    return values | {"serving": _serving(options, origin)}
 
 
 def _serving(options: dict[str, Any], origin: Origin) -> model.Serving:
@@ -150,21 +157,23 @@ def _python_view(
     made: Callable[..., Any],
     columns: tuple[model.Column, ...],
     time: str | None,
-    given: dict[str, Any],
+    gap: timedelta | None,
+    values: dict[str, Any],
     origin: Origin,
 ) -> model.View:
-    source, place = definition("view", made, origin)
+    source, def_origin = definition("view", made, origin)
     query = model.PythonQuery(
         module=made.__module__,
         qualified_name=made.__qualname__,
         source=source,
-        inputs=_inputs(made, place),
+        inputs=_inputs(made, def_origin),
         columns=columns,
         function=made,
         time=time,
+        gap=gap,
     )
     return model.View(
-        name=name or made.__name__, query=query, **{"comment": inspect.getdoc(made), "origin": place} | given
+        name=name or made.__name__, query=query, **{"comment": inspect.getdoc(made), "origin": def_origin} | values
     )
 
 

@@ -10,21 +10,21 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from headwater.engine.apply import check_key
 from headwater.engine.early import as_of, shown_at
-from headwater.engine.join import FINAL
 from headwater.engine.late import united
-from headwater.engine.ledger import Tally, observed
-from headwater.engine.lower import KEEP, Late, Lowering
 from headwater.engine.scan import batch_scan, paced_by
-from headwater.engine.stamp import BEHIND, COMMIT, END, ROW, STAMP, TIME, interval, later
-from headwater.engine.trace import behind, traced
-from headwater.engine.view import Logs, output_schema, pace_of, published, published_order
-from headwater.errors import NotSupportedYet
+from headwater.engine.typed import typed
+from headwater.engine.view import Logs, reached_by
+from headwater.findings import NotSupportedYet
 from headwater.model import Emit
+from headwater.operators import Scan
+from headwater.operators.apply.lowering.function import check_key
+from headwater.operators.lowering.ledger import Tally, observed
+from headwater.operators.lowering.rooms import LateRows, Lowering
+from headwater.operators.lowering.stamp import BEHIND, COMMIT, END, FINAL, KEEP, ROW, STAMP, TIME, interval, later
+from headwater.operators.lowering.trace import behind, traced
+from headwater.operators.scan.stage import scans_of
 from headwater.plan import PlannedView
-from headwater.plan.execution import is_stateless
-from headwater.plan.stages import Join, Scan
 
 EVENTS = "__events"
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -57,7 +57,7 @@ class BatchView:
         return self._collected(frame), tally.ledger(observed(frame._jdf.queryExecution()))
 
     def _collected(self, frame: DataFrame) -> pa.Table:
-        rows = as_arrow(frame, output_schema(self.planned))
+        rows = typed(self.planned, as_arrow(frame))
         check_key(self.planned, rows)
         return rows
 
@@ -70,18 +70,18 @@ class BatchView:
         """
         lowering = self.lowering(spark)
         lowering.view(self.planned.root)
-        found = [(_topics_of(late), self._late(late)) for late in lowering.late]
-        if not found:
+        parts = [(_topics_of(late), self._late(late)) for late in lowering.late]
+        if not parts:
             return pa.table(
                 {"_watermark": pa.array([], pa.timestamp("us", "UTC")), "late_by": pa.array([], pa.duration("us"))}
             )
-        return as_arrow(united(found), None)
+        return as_arrow(united(parts))
 
     def frame(self, lowering: Lowering) -> DataFrame:
         """The rows of the view as a DataFrame."""
         rows, instant = _kept(lowering.view(self.planned.root)), shown_at(self.planned, self.reached)
         shown = [*(F.col(f"`{column.name}`") for column in self.planned.columns), *behind(rows)]
-        settled = later(F.col(FINAL), pace_of(self.planned).settles) <= F.lit(self.reached)
+        settled = later(F.col(FINAL), self.planned.physical.pace.settles) <= F.lit(self.reached)
         if instant is not None:
             early = _kept(as_of(self.planned, lowering, instant).view(self.planned.root)).where(~settled)
             return rows.where(settled).select(*shown).unionByName(early.select(*shown))
@@ -91,14 +91,14 @@ class BatchView:
 
     @property
     def reached(self) -> datetime:
-        """What the view is final up to, but for its own delay."""
+        """The instant up to which the view is final, but for its own delay."""
         topics = {name: commit for name, commit in self.upto.items() if name not in self.views}
-        found = [view.watermark for view in self.views.values()]
-        return min([*found, *([pace_of(self.planned).reached(self.logs, topics)] if topics else [])])
+        watermarks = [view.watermark for view in self.views.values()]
+        return min([*watermarks, *([reached_by(self.planned.physical.pace, self.logs, topics)] if topics else [])])
 
     def lowering(self, spark: SparkSession, tally: Tally | None = None) -> Lowering:
-        """How the view's stages are lowered over these commits."""
-        pace = pace_of(self.planned)
+        """The lowering of the view's stages over these commits."""
+        pace = self.planned.physical.pace
 
         def read(stage: Scan) -> DataFrame:
             if stage.relation in self.views:
@@ -117,18 +117,18 @@ class BatchView:
         planned = self.planned
         settled_at, retention = self.reached - pace.settles, planned.retention
         settled = planned.is_settled
-        lowering = Lowering(scan, planned.view.grace, False, settled, planned.sight, tally)
+        lowering = Lowering(scan, planned.view.grace, False, settled, planned.sight, tally, physical=planned.physical)
         return replace(lowering, retention=retention, settled_at=settled_at)
 
     def tracing(self) -> BatchView:
         """The same, traced through the views that it reads."""
-        views = {name: replace(found, view=found.view.tracing()) for name, found in self.views.items()}
+        views = {name: replace(upstream, view=upstream.view.tracing()) for name, upstream in self.views.items()}
         return replace(self, views=views, is_traced=True)
 
     def why(self, spark: SparkSession, where: Column, most: int) -> tuple[pa.Table, pa.Table]:
         """The rows that a condition is true of, and those that it is true of if what came too late is computed alone.
 
-        Each has the number of events that are behind it in `EVENTS`, and the places of the first of them in `BEHIND`.
+        Each has the number of events that are behind it in `EVENTS`, and where the first of them are in `BEHIND`.
         """
         lowering = self.lowering(spark)
         if BEHIND not in (rows := self.frame(lowering)).columns:
@@ -140,16 +140,12 @@ class BatchView:
             )
         names = [column.name for column in self.planned.columns]
         late = rows.where(F.lit(False))
-        if not is_stateless(self.planned.root) and self._admits_once():
+        if self.planned.physical.admitted_once:  # else it isn't known where it would have been
             late = replace(lowering, turned_away=True, late=[]).view(self.planned.root)
-        found, missing = (as_arrow(_placed(part.where(where), names, most), None) for part in (rows, late))
-        return found, missing
+        shown, missing = (as_arrow(_placed(part.where(where), names, most)) for part in (rows, late))
+        return shown, missing
 
-    def _admits_once(self) -> bool:
-        """Whether each row is admitted at one place alone: then it is known where it would have been."""
-        return len(self.planned.scans) == 1 and not any(isinstance(stage, Join) for stage in self.planned.stages)
-
-    def _late(self, late: Late) -> DataFrame:
+    def _late(self, late: LateRows) -> DataFrame:
         rows = late.make()
         shown = [F.col(f"`{name}`") for name in rows.columns if not name.startswith("__")]
         by = (F.col(STAMP) - F.col(END) - interval(self.planned.view.grace)).alias("late_by")
@@ -167,23 +163,25 @@ class Upstream:
     @classmethod
     def whole(cls, view: BatchView) -> Upstream:
         """All rows that are final."""
-        return cls(view, published(view.planned).watermark(view.reached))
+        published = view.planned.physical.publishes
+        assert published is not None
+        return cls(view, published.watermark(view.reached))
 
     def scan(self, spark: SparkSession, scan: Scan) -> DataFrame:
         """The rows, numbered in the order in which they are published."""
-        planned = self.view.planned
-        assert planned.time is not None
-        until = self.watermark + published(planned).reach
+        planned, published = self.view.planned, self.view.planned.physical.publishes
+        assert planned.time is not None and published is not None
+        until = self.watermark + published.reach
         rows = self.view.frame(self.view.lowering(spark)).where(F.col(f"`{planned.time.name}`") <= F.lit(until))
-        order = Window.orderBy(*(F.col(f"`{name}`").asc_nulls_last() for name in published_order(planned)))
+        order = Window.orderBy(*(F.col(f"`{name}`").asc_nulls_last() for name in published.by))
         carried = {STAMP: F.lit(_EPOCH), COMMIT: F.lit(0).cast("bigint"), ROW: F.row_number().over(order)}
         carried[TIME] = F.col(f"`{planned.time.name}`")
-        shown = [*(F.col(f"`{found.name}`") for found in scan.columns), *behind(rows)]
+        shown = [*(F.col(f"`{column.name}`") for column in scan.columns), *behind(rows)]
         return rows.select(*shown, *(column.alias(name) for name, column in carried.items()))
 
 
-def _topics_of(late: Late) -> str:
-    return " and ".join(sorted({scan.relation for scan in late.stage.walk() if isinstance(scan, Scan)}))
+def _topics_of(late: LateRows) -> str:
+    return " and ".join(sorted({scan.relation for scan in scans_of(late.stage)}))
 
 
 def _kept(rows: DataFrame) -> DataFrame:
@@ -192,8 +190,8 @@ def _kept(rows: DataFrame) -> DataFrame:
 
 def _placed(rows: DataFrame, names: list[str], most: int) -> DataFrame:
     """Rows with how many events are behind each, and where the first of them are."""
-    places = F.array_sort(F.array_distinct(BEHIND))
-    shown = rows.select(*(F.col(f"`{name}`") for name in names), places.alias(BEHIND))
+    positions = F.array_sort(F.array_distinct(BEHIND))
+    shown = rows.select(*(F.col(f"`{name}`") for name in names), positions.alias(BEHIND))
     return shown.select(*names, F.size(BEHIND).alias(EVENTS), F.slice(BEHIND, 1, most).alias(BEHIND))
 
 
@@ -207,7 +205,6 @@ def late_rows(spark: SparkSession, planned: PlannedView, logs: Logs, upto: Mappi
     return BatchView(planned, logs, upto).late(spark)
 
 
-def as_arrow(rows: DataFrame, schema: pa.Schema | None) -> pa.Table:
-    """The rows of a DataFrame as Arrow, in one chunk; cast to the declared types where they are given."""
-    table = rows.toArrow().combine_chunks()
-    return table if schema is None else table.cast(schema)
+def as_arrow(rows: DataFrame) -> pa.Table:
+    """The rows of a DataFrame as Arrow, in one chunk."""
+    return rows.toArrow().combine_chunks()

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from headwater.operators import Scan
 from headwater.plan import PlannedView
-from headwater.plan.stages import Scan
 
 LOWERING = 2
-"""Raised whenever `engine.lower` gives other operators, or other columns in state, for a plan that it gave before."""
+"""Raised whenever a plan is lowered to other operators, or to other columns in state, than before."""
 _MARK = "lowering"
 _INPUTS = "inputs"
 
@@ -71,15 +71,15 @@ class Checkpoint:
         return _newest(self.folder / "commits")
 
     def commits(self, batch: int) -> dict[str, int]:
-        """Which commit of each topic a batch ends with; of one that is read more than once, where all scans are."""
-        found: dict[str, int] = {}
+        """The commit of each topic that a batch ends with; of one that is read more than once, where all scans are."""
+        commits: dict[str, int] = {}
         for name, commit in self.offsets(batch).items():
             topic = self.sources[name].relation
-            found[topic] = min(commit, found.get(topic, commit))
-        return found
+            commits[topic] = min(commit, commits.get(topic, commit))
+        return commits
 
     def damage(self) -> str | None:
-        """What makes the checkpoint unfit to go on from, as a sentence; None if nothing is found by looking at it.
+        """The reason not to go on from the checkpoint, as a sentence; None if nothing is found by looking at it.
 
         Spark itself looks into the state, when it loads it.
         """
@@ -93,7 +93,7 @@ class Checkpoint:
         return None if made_by == str(LOWERING) else "It was made by another version of Headwater."
 
     def _gap(self) -> str | None:
-        """Whether a file is missing between those that are there."""
+        """Tells whether a file is missing between those that are there."""
         begun, finished = self.last_begun(), self.last_finished()
         if begun is None:
             return "It has no offsets."
@@ -112,32 +112,41 @@ class Checkpoint:
 
     def offsets(self, batch: int) -> dict[str, int]:
         """The commit that each source is read up to in a batch, by the source's name; none before the first batch."""
-        if batch < 0:
-            return {}
-        place = f"offsets/{batch}"
-        lines = dict(line.split(":", 1) for line in _lines(self.folder / place) if line[:1] == "s" and ":" in line)
+        return self._told(batch, "commit") if batch >= 0 else {}
+
+    def is_closed(self, *, by_clock: bool) -> bool:
+        """Tells whether the newest batch has succeeded and, where rows close by a clock, has told it of all sources."""
+        begun = self.last_begun()
+        if begun is None or begun != self.last_finished():
+            return False
+        return not by_clock or all(self._told(begun, "tick").values())
+
+    def _told(self, batch: int, part: str) -> dict[str, int]:
+        """A part of each source's offset behind a batch."""
+        file = f"offsets/{batch}"
+        lines = dict(line.split(":", 1) for line in _lines(self.folder / file) if line[:1] == "s" and ":" in line)
         try:
-            return {name: int(json.loads(lines[name])["commit"]) for name in self.sources}
+            return {name: int(json.loads(lines[name])[part]) for name in self.sources}
         except (KeyError, TypeError, ValueError) as cause:
-            raise Unreadable(f"{place} doesn't say where its sources are") from cause
+            raise Unreadable(f"{file} doesn't say where its sources are") from cause
 
     def began_at(self, batch: int) -> datetime:
         """When Spark planned a batch."""
-        place = f"offsets/{batch}"
+        file = f"offsets/{batch}"
         try:
-            planned = json.loads(_lines(self.folder / place)[1])["batchTimestampMs"]
+            planned = json.loads(_lines(self.folder / file)[1])["batchTimestampMs"]
             return datetime.fromtimestamp(int(planned) / 1000, UTC)
         except (IndexError, KeyError, TypeError, ValueError) as cause:
-            raise Unreadable(f"{place} doesn't say when it began") from cause
+            raise Unreadable(f"{file} doesn't say when it began") from cause
 
-    def _json(self, place: str, file: Path) -> None:
+    def _json(self, name: str, file: Path) -> None:
         """Refuse a file whose last line is not an object."""
         lines = _lines(file)
         try:
             if not isinstance(json.loads(lines[-1]), dict):
-                raise Unreadable(f"{place} holds something else than Spark writes there")
+                raise Unreadable(f"{name} holds something else than Spark writes there")
         except (IndexError, ValueError) as cause:
-            raise Unreadable(f"{place} holds something else than Spark writes there") from cause
+            raise Unreadable(f"{name} holds something else than Spark writes there") from cause
 
 
 def _lines(file: Path) -> list[str]:
@@ -149,6 +158,6 @@ def _lines(file: Path) -> list[str]:
 
 def _newest(folder: Path) -> int | None:
     try:
-        return max((int(found.name) for found in folder.iterdir() if found.name.isdigit()), default=None)
+        return max((int(file.name) for file in folder.iterdir() if file.name.isdigit()), default=None)
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""What a view failed on: the first row of the log, or the group, that one of its expressions can't be computed for.
+"""The culprit: the first row of the log, or the group, that a view's expression can't be computed for.
 
 Up to the first operators that keep state, and in the arguments of aggregates, everything is computed from each row
 alone. So the failing batch is computed again, without keeping state, and its rows are halved until one is left: the
@@ -7,7 +7,7 @@ first in the order of the log. Where every row is fine on its own, a group is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,29 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.aggregate import stable
 from headwater.engine.batch import BatchView
 from headwater.engine.failure import KEPT
 from headwater.engine.group import find_group
 from headwater.engine.halving import computed, first_failing
-from headwater.engine.ledger import Tally
-from headwater.engine.lower import Lowering
 from headwater.engine.scan import batch_scan
-from headwater.engine.stamp import COMMIT, POSITION, ROW, barrier
-from headwater.engine.view import pace_of
 from headwater.errors import FunctionFailed, HeadwaterError, ViewFailed
-from headwater.intake.encode import json_lines_of
+from headwater.json_text import json_lines_of
 from headwater.log.read import read
-from headwater.plan.stages import STATELESS, Aggregate, Apply, Deduplicate, Expression, Join, Over, Scan, Stage, TopN
-from headwater.plan.state import is_by_identity
+from headwater.operators import Scan, Stage
+from headwater.operators.lowering.ledger import Tally
+from headwater.operators.lowering.rooms import Lowering, taken_in
+from headwater.operators.lowering.stamp import COMMIT, ROW, barrier
 
 LONGEST_SHOWN = 400
 ATTEMPTS = 2
-"""How often it is looked for: a worker may be lost meanwhile."""
-Place = tuple[int, int]
+"""Attempts at finding it: a worker may be lost meanwhile."""
+RowPosition = tuple[int, int]
 """The commit and the row."""
 
 
@@ -58,25 +55,25 @@ def named(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFail
 def _by_row(spark: SparkSession, view: BatchView) -> ViewFailed | None:
     for scan in {id(scan): scan for scan in view.planned.scans}.values():
         log, after = view.logs[scan.relation], (view.after or {})[scan.relation]
-        places = read(log, after + 1, view.upto[scan.relation], ["_commit", "_row"])
+        positions = read(log, after + 1, view.upto[scan.relation], ["_commit", "_row"])
 
-        def place(index: int, places: pa.Table = places) -> Place:
-            return places["_commit"][index].as_py(), places["_row"][index].as_py()
+        def position(index: int, positions: pa.Table = positions) -> RowPosition:
+            return positions["_commit"][index].as_py(), positions["_row"][index].as_py()
 
         def compute(low: int, high: int, scan: Scan = scan) -> None:
-            lowering = _only(spark, view, scan, place(low), place(high - 1))
+            lowering = _only(spark, view, scan, position(low), position(high - 1))
             for frame in _row_wise(lowering, view.planned.root):
                 computed(frame)
 
-        found = first_failing(places.num_rows, compute, view.planned.name)
-        if found is not None:
-            return _at_row(view, scan.relation, place(found[0]), found[1])
+        failing = first_failing(positions.num_rows, compute, view.planned.name)
+        if failing is not None:
+            return _at_row(view, scan.relation, position(failing[0]), failing[1])
     return None
 
 
-def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: Place, last: Place) -> Lowering:
-    """The view's lowering over the rows of one scan between two places, both included."""
-    pace = pace_of(view.planned)
+def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: RowPosition, last: RowPosition) -> Lowering:
+    """The view's lowering over the rows of one scan between two positions, both included."""
+    pace = view.planned.physical.pace
     commit, row = F.col(COMMIT), F.col(ROW)
     from_first = (commit > first[0]) | ((commit == first[0]) & (row >= first[1]))
     to_last = (commit < last[0]) | ((commit == last[0]) & (row <= last[1]))
@@ -93,56 +90,31 @@ def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: Place, last
 
 
 def _row_wise(lowering: Lowering, stage: Stage) -> Iterator[DataFrame]:
-    """What is computed from each row alone, up to the operators that keep state and into their keys and arguments.
+    """The frames computed from each row alone, up to the operators that keep state and into their keys and arguments.
 
     What a window function or a Python view computes from a row can't be had without the rows around it: there it is
     computed from those that are looked at, of which one is left in the end.
     """
-    if _is_row_wise(stage) or (isinstance(stage, Over | TopN) and _is_row_wise(stage.input)):
-        yield lowering.lower(stage).frame
-        return
-    if isinstance(stage, Apply) and all(map(_is_row_wise, stage.inputs)):
-        yield replace(lowering, tally=None).lower(stage).frame  # or its inputs would be there twice, once to be counted
+    if _is_row_wise(stage) or (stage.looks_around and all(map(_is_row_wise, stage.inputs))):
+        # the inputs of a function would be there twice, once to be counted
+        yield (replace(lowering, tally=None) if stage.is_opaque else lowering).lower(stage).frame
         return
     for number, below in enumerate(stage.inputs):
         if _is_row_wise(below):
-            yield _taken_in(stage, number, lowering.lower(below).frame)
+            yield taken_in(stage, lowering.lower(below).frame, number)
         else:
             yield from _row_wise(lowering, below)
 
 
 def _is_row_wise(stage: Stage) -> bool:
-    return all(
-        isinstance(found, STATELESS) or (isinstance(found, Deduplicate) and is_by_identity(found))
-        for found in stage.walk()
-    )
+    return all(below.is_by_identity for below in stage.walk() if below.keeps_state)
 
 
-def _taken_in(stage: Stage, number: int, frame: DataFrame) -> DataFrame:
-    """The rows of a stage's input with what it computes from each: keys, and each row as a group of its own."""
-    match stage:
-        case Aggregate():
-            frame = frame.withColumn(POSITION, F.struct(COMMIT, ROW))
-            own = frame.groupBy(*_values(key.expression for key in stage.keys), COMMIT, ROW)
-            calls = [F.expr(stable(call, POSITION)) for call in stage.aggregates]
-            return own.agg(*(calls or [F.count(F.lit(1))]))
-        case Join():
-            return frame.select("*", *_values(pair[number] for pair in stage.equal))
-        case Deduplicate():
-            return frame.select("*", *_values(stage.keys))
-        case _:
-            return frame
-
-
-def _values(expressions: Iterable[Expression]) -> list[Column]:
-    return [F.expr(found.sql).alias(f"__value{number}") for number, found in enumerate(expressions)]
-
-
-def _at_row(view: BatchView, topic: str, place: Place, failure: ViewFailed) -> ViewFailed:
-    commit, row = place
-    found = read(view.logs[topic], commit, commit)
+def _at_row(view: BatchView, topic: str, position: RowPosition, failure: ViewFailed) -> ViewFailed:
+    commit, row = position
+    rows = read(view.logs[topic], commit, commit)
     names = [column.name for column in view.logs[topic].topic.columns]
-    event = _spelled(found.filter(pc.equal(found["_row"], row)).select(names))
+    event = _spelled(rows.filter(pc.equal(rows["_row"], row)).select(names))
     return _told(
         failure,
         summary=f'view "{view.planned.name}" stopped at row {row} of commit {commit} of "{topic}"',
@@ -155,18 +127,18 @@ def _at_row(view: BatchView, topic: str, place: Place, failure: ViewFailed) -> V
 
 
 def _by_group(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFailed:
-    found = find_group(spark, view)
-    if found is None:
+    group = find_group(spark, view)
+    if group is None:
         return _told(failure, failure.summary, "Every row is fine on its own: it fails on several together.")
-    group = _spelled(found.keys)
-    failure = found.failure or failure
-    too_great = f"{found.expression} is too great for its type. " if found.expression else ""
+    keys = _spelled(group.keys)
+    failure = group.failure or failure
+    too_great = f"{group.expression} is too great for its type. " if group.expression else ""
     return _told(
         failure,
         summary=f'view "{view.planned.name}" stopped at a group of "{", ".join(view.planned.inputs)}"',
-        what=f"{too_great}The group is {group}; every row is fine on its own.",
-        group=group,
-        **({"expression": found.expression} if found.expression else {}),
+        what=f"{too_great}The group is {keys}; every row is fine on its own.",
+        group=keys,
+        **({"expression": group.expression} if group.expression else {}),
     )
 
 

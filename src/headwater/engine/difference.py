@@ -1,4 +1,4 @@
-"""What changed between two states of the same rows, by their key: rows to write, and keys that are gone.
+"""The difference of two states of the same rows, by their key: rows to write, and keys that are gone.
 
 Rows are compared as text, column by column, so that NULLs are equal and every type that can be a key can be compared.
 """
@@ -22,13 +22,14 @@ def difference(before: pa.Table, after: pa.Table, key: Sequence[str]) -> tuple[p
     >>> upserts.to_pylist(), deletes.to_pylist()
     ([{'k': None, 'n': 8}, {'k': 3, 'n': 9}], [{'k': 1}])
     """
-    changed = pc.invert(pc.is_in(_texts(after), _texts(before)))
+    changed = pc.invert(pc.is_in(texts_of(after), texts_of(before)))
     keys, kept = before.select(list(key)), after.select(list(key))
-    gone = pc.invert(pc.is_in(_texts(keys), _texts(kept)))
+    gone = pc.invert(pc.is_in(texts_of(keys), texts_of(kept)))
     return after.filter(changed), keys.filter(gone)
 
 
-def _texts(rows: pa.Table) -> pa.Array:
+def texts_of(rows: pa.Table) -> pa.Array:
+    """Each row as a text that no other row has."""
     if rows.num_rows == 0:
         return pa.array([], pa.large_string())
     columns = [_text(rows[name].combine_chunks()) for name in rows.column_names]

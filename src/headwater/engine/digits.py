@@ -16,7 +16,7 @@ def rounded(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if isinstance(value, dict):
-        return {str(key): rounded(found) for key, found in value.items()}
+        return {str(key): rounded(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(found) for found in value]
+        return [rounded(part) for part in value]
     return value

@@ -53,7 +53,7 @@ def read_directly(spark: SparkSession, stream: LogStream, name: str) -> DataFram
 
 
 class _Jvm:
-    """What is needed of Spark, looked up once: by each part of a dotted name py4j searches every jar for a class."""
+    """The classes of Spark, looked up once: by each part of a dotted name py4j searches every jar for a class."""
 
     def __init__(self, spark: SparkSession, ddl: str) -> None:
         self._gateway = spark.sparkContext._gateway
@@ -80,10 +80,10 @@ class _Jvm:
         return self._options(self._mapping(values))
 
     def _mapping(self, values: dict[str, str]) -> Any:
-        found = self._map()
+        mapping = self._map()
         for name, value in values.items():
-            found.put(name, value)
-        return found
+            mapping.put(name, value)
+        return mapping
 
     def offset(self, offset: Offset) -> Any:
         return self._offset(json.dumps(offset))
@@ -256,9 +256,9 @@ class Scratch:
 
     def clear(self, keep: set[str] = frozenset()) -> None:  # type: ignore[assignment]
         """Remove all but some of the files."""
-        for found in self._folder.glob("*.parquet"):
-            if str(found) not in keep:
-                found.unlink(missing_ok=True)
+        for file in self._folder.glob("*.parquet"):
+            if str(file) not in keep:
+                file.unlink(missing_ok=True)
 
     def _tick(self, portion: Portion) -> Path:
         schema = arrow_schema(self._stream.log.topic, [])

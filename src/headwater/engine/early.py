@@ -14,11 +14,10 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from headwater.engine.lower import Lowering
-from headwater.engine.stamp import STAMP
-from headwater.engine.view import pace_of
+from headwater.operators import Scan
+from headwater.operators.lowering.rooms import Lowering
+from headwater.operators.lowering.stamp import STAMP
 from headwater.plan import PlannedView
-from headwater.plan.stages import Scan
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -38,5 +37,5 @@ def as_of(planned: PlannedView, lowering: Lowering, instant: datetime) -> Loweri
     def scan(stage: Scan) -> DataFrame:
         return lowering.scan(stage).where(F.col(STAMP) < F.lit(instant))
 
-    settled_at = instant - pace_of(planned).settles
+    settled_at = instant - planned.physical.pace.settles
     return replace(lowering, scan=scan, tally=None, late=[], settled_at=settled_at)

@@ -1,4 +1,4 @@
-"""What a failure of Spark means: who must act, and whether trying again can help.
+"""The meaning of a failure of Spark: who must act, and whether trying again can help.
 
 An exception of Spark's is the outermost of a chain in the JVM; what happened stands further in. Each link may carry a
 *condition* (`DIVIDE_BY_ZERO`) and an SQLSTATE. From them follows one of these errors of ours:
@@ -94,8 +94,8 @@ def failure_of(view: str, cause: BaseException) -> HeadwaterError:
     links = list(chain_of(cause))
     text = "\n".join([str(cause), *(link.text for link in links)])
     conditions = [link.condition for link in links if link.condition]
-    if place := next((place for link in links if link.state in _BEYOND and (place := _place_of_ours(link))), None):
-        return _our_overflow(view, place)
+    if line := next((line for link in links if link.state in _BEYOND and (line := _line_of_ours(link))), None):
+        return _our_overflow(view, line)
     if any(link.state.startswith(_DATA) for link in links):
         return _failed(view, links, cause)
     if "CONCURRENT_STREAM_LOG_UPDATE" in conditions:
@@ -136,11 +136,11 @@ def damaged(view: str, reason: str) -> CheckpointDamaged:
 
 def chain_of(cause: BaseException) -> Iterator[Link]:
     """The exceptions of the JVM behind one of Python's, outermost first."""
-    found: Any = getattr(cause, "java_exception", None) or getattr(cause, "_origin", None)
+    exception: Any = getattr(cause, "java_exception", None) or getattr(cause, "_origin", None)
     seen = 0
-    while found is not None and seen < 20:  # a chain may lead back into itself
-        yield _link(found)
-        found, seen = found.getCause(), seen + 1
+    while exception is not None and seen < 20:  # a chain may lead back into itself
+        yield _link(exception)
+        exception, seen = exception.getCause(), seen + 1
 
 
 def _link(exception: Any) -> Link:
@@ -153,7 +153,7 @@ def _link(exception: Any) -> Link:
 
 
 def _asked(exception: Any, what: str) -> str:
-    """What Spark's own exceptions know of themselves, and others don't."""
+    """The answer that Spark's own exceptions know of themselves, and others don't."""
     from py4j.protocol import Py4JError
 
     try:
@@ -165,14 +165,14 @@ def _asked(exception: Any, what: str) -> str:
 def _innermost(links: list[Link]) -> Link | None:
     """The link that says most: the innermost with a condition, or else with a message."""
     for wanted in ("condition", "message"):
-        found = [link for link in links if getattr(link, wanted) and link.condition not in _WRAPPERS]
-        if found:
-            return found[-1]
+        telling = [link for link in links if getattr(link, wanted) and link.condition not in _WRAPPERS]
+        if telling:
+            return telling[-1]
     return None
 
 
 def _said(links: list[Link], cause: BaseException) -> str:
-    """What happened, in Spark's words, as one sentence."""
+    """The failure, in Spark's words, as one sentence."""
     link = _innermost(links)
     text = link.message if link else f"{type(cause).__name__}: {cause}"
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(cause).__name__)
@@ -180,17 +180,17 @@ def _said(links: list[Link], cause: BaseException) -> str:
 
 
 def _is_log_of_checkpoint(text: str) -> bool:
-    """Whether Spark failed at one of the small files in which it notes what it has done."""
+    """Tells whether Spark failed at one of the small files in which it notes what it has done."""
     return "Failed to read log file" in text or "Current State: INITIALIZING" in text
 
 
 def _ours(text: str) -> HeadwaterError | None:
     """The error of ours that a Python worker has passed on, if it is one."""
-    found = _OURS.search(text)
-    kind = getattr(errors, found["name"], None) if found else None
-    if found is None or not isinstance(kind, type) or not issubclass(kind, HeadwaterError):
+    match = _OURS.search(text)
+    kind = getattr(errors, match["name"], None) if match else None
+    if match is None or not isinstance(kind, type) or not issubclass(kind, HeadwaterError):
         return None
-    summary, *rest = found["text"].split("\n")
+    summary, *rest = match["text"].split("\n")
     more = {line.strip().partition(":")[0].lower(): line.partition(":")[2].strip() for line in rest}
     return kind(summary, detail=more.get("detail"), hint=more.get("hint"))
 
@@ -233,20 +233,20 @@ def authors_expression(sql: str) -> str | None:
     return None if "__" in sql else sql.strip()
 
 
-def _place_of_ours(link: Link) -> str | None:
+def _line_of_ours(link: Link) -> str | None:
     """Where in the engine the arithmetic stands that failed; None if it is the author's, which is marked as SQL or
     stands in a file of theirs.
     """
-    found = _CALLED_FROM.search(link.text)
-    file = Path(found["file"]) if found else None
+    match = _CALLED_FROM.search(link.text)
+    file = Path(match["file"]) if match else None
     ours = file is not None and file.is_relative_to(Path(__file__).parent)
-    return f"{file.name}:{found['line']}" if file and found and ours else None
+    return f"{file.name}:{match['line']}" if file and match and ours else None
 
 
-def _our_overflow(view: str, place: str) -> InternalError:
+def _our_overflow(view: str, line: str) -> InternalError:
     return InternalError(
         f'view "{view}" stopped by a mistake of ours',
-        detail=f"Arithmetic that the view doesn't show went beyond its type, at {place}. {KEPT}",
+        detail=f"Arithmetic that the view doesn't show went beyond its type, at {line}. {KEPT}",
         hint="Report it with the declaration of the view. Neither the query nor a row is at fault.",
         view=view,
     )

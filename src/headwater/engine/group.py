@@ -7,7 +7,6 @@ with `try_sum`, which gives NULL where `sum` fails; what stands above the aggreg
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,18 +15,16 @@ from pyspark.sql import functions as F
 
 from headwater.engine.batch import BatchView, as_arrow
 from headwater.engine.halving import computed, first_failing
-from headwater.engine.join import FINAL
-from headwater.engine.ledger import Rows
-from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.stamp import later
-from headwater.engine.view import pace_of
+from headwater.engine.view import reached_by
 from headwater.errors import ViewFailed
 from headwater.model import Emit
-from headwater.plan.stages import Aggregate, Call, Expression, Field, Scan, Stage
+from headwater.operators import Scan, Stage
+from headwater.operators.aggregate.trial import Trial, trial_of
+from headwater.operators.lowering.ledger import Rows
+from headwater.operators.lowering.rooms import Lowering
+from headwater.operators.lowering.stamp import FINAL, KEEP, later
 
 MOST_GROUPS = 1_000_000
-_TRIED = {"sum": "try_sum", "avg": "try_avg", "mean": "try_avg"}
-_NAME = re.compile(r"^\s*\w+")
 
 
 @dataclass(frozen=True)
@@ -41,66 +38,50 @@ class Group:
 
 def find_group(spark: SparkSession, view: BatchView) -> Group | None:
     """The first group, by its keys, that a view fails on at the end of these commits; None if none is found."""
-    aggregate = next((stage for stage in view.planned.stages if isinstance(stage, Aggregate)), None)
-    if aggregate is None:
+    tried = trial_of(view.planned.stages)
+    return None if tried is None else _too_great(spark, view, tried[1]) or _above(spark, view, *tried)
+
+
+def _too_great(spark: SparkSession, view: BatchView, trial: Trial) -> Group | None:
+    if not trial.sums:
         return None
-    return _too_great(spark, view, aggregate) or _above(spark, view, aggregate)
-
-
-def _too_great(spark: SparkSession, view: BatchView, aggregate: Aggregate) -> Group | None:
-    sums = [call for call in aggregate.aggregates if call.function.lower() in _TRIED]
-    flags = [_overflows(number, call) for number, call in enumerate(sums)]
-    if not flags:
+    frame = _still_open(view, _whole(view).lowering(spark).lower(trial.overflow).frame)
+    groups = as_arrow(_ordered(frame.where(" OR ".join(trial.sums)), trial).limit(1))
+    if not groups.num_rows:
         return None
-    fields = tuple(Field(flag.name, pa.bool_()) for flag in flags)
-    tried = replace(aggregate, columns=(*_keys(aggregate), *fields), aggregates=tuple(flags), having=None)
-    frame = _still_open(view, _whole(view).lowering(spark).lower(tried).frame)
-    any_of = " OR ".join(flag.name for flag in flags)
-    found = as_arrow(_ordered(frame.where(any_of), aggregate).limit(1), None)
-    if not found.num_rows:
-        return None
-    first = next(number for number, flag in enumerate(flags) if found[flag.name][0].as_py())
-    return Group(found.select(_names(aggregate)), expression=sums[first].expression.sql)
+    first = next(sql for flag, sql in trial.sums.items() if groups[flag][0].as_py())
+    return Group(groups.select(list(trial.names)), expression=first)
 
 
-def _overflows(number: int, call: Call) -> Call:
-    """Whether a sum is too great: it has values, and `try_sum` gives none."""
-    sql = call.expression.sql
-    tried, counted = _NAME.sub(_TRIED[call.function.lower()], sql), _NAME.sub("count", sql)
-    return Call(f"__overflow{number}", "", Expression(f"({tried}) IS NULL AND {counted} > 0", pa.bool_()))
-
-
-def _above(spark: SparkSession, view: BatchView, aggregate: Aggregate) -> Group | None:
-    plain = replace(aggregate, having=None)
-    frame = _shown(view, _still_open(view, _whole(view).lowering(spark).lower(plain).frame))
-    groups = as_arrow(_ordered(frame, aggregate).drop(KEEP).limit(MOST_GROUPS), None)
+def _above(spark: SparkSession, view: BatchView, stage: Stage, trial: Trial) -> Group | None:
+    frame = _shown(view, _still_open(view, _whole(view).lowering(spark).lower(trial.plain).frame))
+    groups = as_arrow(_ordered(frame, trial).drop(KEEP).limit(MOST_GROUPS))
 
     def compute(low: int, high: int) -> None:
         some = spark.createDataFrame(groups.slice(low, high - low).combine_chunks())
         same = view.lowering(spark)
-        lowering = _Above(_nothing, same.grace, same.live, same.settled, same.horizon, aggregate=aggregate, groups=some)
-        lowering = replace(lowering, retention=same.retention, settled_at=same.settled_at)
+        lowering = _Above(_nothing, same.grace, same.live, same.settled, same.horizon, physical=same.physical)
+        lowering = replace(lowering, below=(stage, trial, some), retention=same.retention, settled_at=same.settled_at)
         computed(lowering.view(view.planned.root))
 
-    found = first_failing(groups.num_rows, compute, view.planned.name)
-    if found is None:
+    failing = first_failing(groups.num_rows, compute, view.planned.name)
+    if failing is None:
         return None
-    return Group(groups.slice(found[0], 1).select(_names(aggregate)), failure=found[1])
+    return Group(groups.slice(failing[0], 1).select(list(trial.names)), failure=failing[1])
 
 
 @dataclass(frozen=True)
 class _Above(Lowering):
-    """What stands above an aggregate, over groups that are given."""
+    """The stages above an aggregate, over groups that are given."""
 
-    aggregate: Aggregate | None = None
-    groups: DataFrame | None = None
+    below: tuple[Stage, Trial, DataFrame] | None = None
 
     def lower(self, stage: Stage) -> Rows:
-        if self.groups is None or self.aggregate is None or stage is not self.aggregate:
+        if self.below is None or stage is not self.below[0]:
             return super().lower(stage)
-        having = self.aggregate.having
-        keep = F.lit(True) if having is None else F.coalesce(F.expr(having.sql), F.lit(False))
-        return Rows(self.groups.withColumn(KEEP, keep))
+        _, trial, groups = self.below
+        keep = F.lit(True) if trial.having is None else F.coalesce(F.expr(trial.having.sql), F.lit(False))
+        return Rows(groups.withColumn(KEEP, keep))
 
 
 def _nothing(scan: Scan) -> DataFrame:
@@ -114,28 +95,19 @@ def _whole(view: BatchView) -> BatchView:
 
 def _still_open(view: BatchView, groups: DataFrame) -> DataFrame:
     """Those that the failing batch could add to: open where it begins."""
-    return groups.where(_closes_at(view) > F.lit(pace_of(view.planned).reached(view.logs, view.after or {})))
+    return groups.where(_closes_at(view) > F.lit(reached_by(view.planned.physical.pace, view.logs, view.after or {})))
 
 
 def _shown(view: BatchView, groups: DataFrame) -> DataFrame:
     """Those of which the batch computes rows: all or, if rows are final, the ones that it closes."""
     if view.planned.emit is not Emit.FINAL:
         return groups
-    return groups.where(_closes_at(view) <= F.lit(pace_of(view.planned).reached(view.logs, view.upto)))
+    return groups.where(_closes_at(view) <= F.lit(reached_by(view.planned.physical.pace, view.logs, view.upto)))
 
 
 def _closes_at(view: BatchView) -> Column:
-    return later(F.col(FINAL), pace_of(view.planned).settles)
+    return later(F.col(FINAL), view.planned.physical.pace.settles)
 
 
-def _ordered(groups: DataFrame, aggregate: Aggregate) -> DataFrame:
-    return groups.orderBy(*(F.col(f"`{name}`") for name in _names(aggregate)))
-
-
-def _keys(aggregate: Aggregate) -> list[Field]:
-    names = {key.name for key in aggregate.keys}
-    return [found for found in aggregate.columns if found.name in names]
-
-
-def _names(aggregate: Aggregate) -> list[str]:
-    return [found.name for found in _keys(aggregate)]
+def _ordered(groups: DataFrame, trial: Trial) -> DataFrame:
+    return groups.orderBy(*(F.col(f"`{name}`") for name in trial.names))

@@ -25,11 +25,11 @@ _LACKING = "--add-modules=jdk.incubator.vector"
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
     """The installed `java` to run; `JavaMissing` with what was found instead."""
     seen = []
-    for place, java in _candidates(environment):
+    for origin, java in _candidates(environment):
         version = major_version(java)
         if version is not None and version >= OLDEST:
             return java
-        seen.append(f"{place} has {'no working java' if version is None else f'Java {version}'}")
+        seen.append(f"{origin} has {'no working java' if version is None else f'Java {version}'}")
     raise JavaMissing(
         f"Java {OLDEST} or newer is needed",
         detail=f"{', '.join(seen) or 'There is no JAVA_HOME and no java on the PATH'}.",
@@ -51,8 +51,8 @@ def find_home(wrappers: Path, environment: Mapping[str, str] = os.environ) -> Pa
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if home := environment.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home, "bin", "java")
-    if found := shutil.which("java", path=environment.get("PATH", "")):
-        yield "the PATH", Path(found)
+    if java := shutil.which("java", path=environment.get("PATH", "")):
+        yield "the PATH", Path(java)
 
 
 def major_version(java: Path) -> int | None:
@@ -70,8 +70,8 @@ def parse_version(text: str) -> int | None:
     >>> parse_version('openjdk version "21-ea" 2023-09-19'), parse_version('java version "1.8.0_392"')
     (21, 8)
     """
-    found = _VERSION.search(text)
-    return int(found[1]) if found else None
+    match = _VERSION.search(text)
+    return int(match[1]) if match else None
 
 
 def _wheel_home() -> Path | None:

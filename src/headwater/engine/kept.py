@@ -1,116 +1,102 @@
-"""Panes that are kept: a step of a settled view reads its new rows and combines windows of panes that it knows already.
+"""Kept rows: what a settled view has computed and would have to compute again, in one kind of file beside its position.
 
-A window of a day by minutes would have every step read two days of the log. So the panes that open windows still need
-are kept in a file beside the open part: each step adds those of its new rows. The log remains the only truth: a file
-that is missing, or of other commits than the step before, is made again from it.
-
-Where a stream says what is unique, a copy may come after the event's pane was made, so there the log is read again.
+The open part of the last step, the panes of windows, totals, who was taken once: each is kept under a name of its own
+and stands for some commits. A file says which, by which lowering it was made, and ends in the checksum of its bytes.
+One that is missing, damaged or of others isn't there for its reader, who makes its rows again from the log: that is the
+only truth. So none is waited for until it is on the disk, and one that can't be written is done without.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.feather as feather
-from pyspark.sql import DataFrame, SparkSession
 
-from headwater.engine.batch import as_arrow
-from headwater.engine.join import MARK
-from headwater.engine.panes import compacted
-from headwater.engine.scan import given
-from headwater.plan import PlannedView
-from headwater.plan.panes import pane_aggregate
-from headwater.plan.stages import Aggregate
+from headwater.engine.checkpoint import LOWERING
+from headwater.log.seal import checksum
 
-_COMMITS = b"commits"
-_OFTEN = 4
-"""After so many steps, the parts that each of them has added to a pane are merged."""
+_logger = logging.getLogger("headwater.run")
+_STANDS_FOR = b"headwater"
+_DIGITS = 8
+_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 
-
-def keeps_panes(planned: PlannedView) -> Aggregate | None:
-    """The aggregate of a view whose panes are kept between steps; None if none are."""
-    if planned.execution.kind != "settle" or any(scan.unique for scan in planned.scans):
-        return None
-    return pane_aggregate(planned.root)
+Commits = Mapping[str, int]
+"""The last commit of each topic that went into the rows."""
 
 
 @dataclass(frozen=True)
 class KeptRows:
-    """Rows that a view keeps from step to step, under a name in a folder of its own."""
+    """Rows that a view keeps from step to step, under a name in a folder of its version."""
 
     name: str
     folder: Path
 
-    def read(self, number: int, commits: Mapping[str, int]) -> pa.Table | None:
-        """The rows after a step that ended at these commits; None if they are not there."""
+    def read(self, commits: Commits) -> pa.Table | None:
+        """The rows as they were kept at these commits; None if they have to be made again."""
+        file = self._file(commits)
         try:
-            found: pa.Table = feather.read_table(self._file(number))
-        except (OSError, pa.ArrowInvalid):
+            data = memoryview(file.read_bytes())
+        except OSError:
             return None
-        return found.replace_schema_metadata(None) if _commits_of(found) == dict(commits) else None
+        rows = _unpacked(data)
+        if rows is None:
+            _logger.warning("%s is damaged; its rows are computed again from the log", file)
+            return None
+        stands_for = (rows.schema.metadata or {}).get(_STANDS_FOR)
+        return rows.replace_schema_metadata(None) if stands_for == _spelled(commits) else None
 
-    def write(self, number: int, commits: Mapping[str, int], rows: pa.Table) -> None:
-        """Keep the rows before the step is delivered. It may have to be done again: the ones before are kept too."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        staged = self._file(number).with_suffix(".tmp")
-        feather.write_feather(rows.replace_schema_metadata({_COMMITS: json.dumps(dict(commits))}), staged)
-        staged.replace(self._file(number))
-        for file in self.folder.glob(f"{self.name}-*.arrow"):
-            if file not in (self._file(number), self._file(number - 1)):
-                file.unlink(missing_ok=True)
+    def write(self, commits: Commits, rows: pa.Table, before: Commits | None) -> None:
+        """Keep the rows, before the step that has them is delivered, and let go of all but those of the step before.
 
-    def _file(self, number: int) -> Path:
-        return self.folder / f"{self.name}-{number}.arrow"
+        That may have to be done again.
+        """
+        file = self._file(commits)
+        staged = file.with_suffix(f".{uuid.uuid4().hex}.tmp")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            data = _packed(rows.replace_schema_metadata({_STANDS_FOR: _spelled(commits)}))
+            with staged.open("wb") as target:
+                target.write(data)
+                target.write(_sum(data))
+            staged.replace(file)
+        except OSError as failure:
+            _logger.warning("%s could not be written, and its rows are computed again: %s", file, failure)
+            with suppress(OSError):
+                staged.unlink(missing_ok=True)
+        self._let_go(file, self._file(commits if before is None else before))
 
+    def _let_go(self, *needed: Path) -> None:
+        for file in self.folder.glob(f"{self.name}-{'?' * _DIGITS}.*"):
+            if file not in needed:
+                with suppress(OSError):
+                    file.unlink(missing_ok=True)
 
-@dataclass(frozen=True)
-class KeptPanes:
-    """The panes of an aggregate after some steps, in a folder of their own."""
-
-    stage: Aggregate
-    folder: Path
-
-    def read(self, number: int, commits: Mapping[str, int]) -> pa.Table | None:
-        """The panes after a step that ended at these commits; None if they are not there."""
-        return self._rows.read(number, commits)
-
-    def write(self, number: int, commits: Mapping[str, int], panes: pa.Table, after: datetime) -> None:
-        """Keep what a window that ends after an instant can need."""
-        needed = panes.filter(pc.greater(panes[MARK], pa.scalar(after, panes.schema.field(MARK).type)))
-        self._rows.write(number, commits, needed)
-
-    def added(self, spark: SparkSession, number: int, before: pa.Table | None, new: pa.Table) -> pa.Table:
-        """The panes known before and the new ones."""
-        if before is None:
-            return new
-        both = pa.concat_tables([before, new]).combine_chunks()
-        return both if number % _OFTEN else collected(compacted(self.stage, given(spark, both)))
-
-    @property
-    def _rows(self) -> KeptRows:
-        return KeptRows("panes", self.folder)
+    def _file(self, commits: Commits) -> Path:
+        return self.folder / f"{self.name}-{checksum(_spelled(commits)):08x}.arrow"
 
 
-def collected(panes: DataFrame) -> pa.Table:
-    """Panes as Arrow, in the same types whichever query has made them: what can be NULL is not said of any."""
-    table = as_arrow(panes, None).replace_schema_metadata(None)
-    return table.cast(pa.schema([(field.name, _nullable(field.type)) for field in table.schema]))
+def _spelled(commits: Commits) -> bytes:
+    return json.dumps({"commits": dict(commits), "lowering": LOWERING}, sort_keys=True).encode()
 
 
-def _nullable(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct(
-            [(kind.field(place).name, _nullable(kind.field(place).type)) for place in range(kind.num_fields)]
-        )
-    return pa.list_(_nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+def _packed(rows: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, rows.schema, options=_PACKED) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()
 
 
-def _commits_of(panes: pa.Table) -> dict[str, int]:
-    found: dict[str, int] = json.loads((panes.schema.metadata or {}).get(_COMMITS, b"{}"))
-    return found
+def _unpacked(data: memoryview) -> pa.Table | None:
+    """The rows of a file; None if it isn't what was written."""
+    packed, told = data[:-_DIGITS], data[-_DIGITS:]
+    return pa.ipc.open_file(pa.BufferReader(packed)).read_all() if told == _sum(packed) else None
+
+
+def _sum(packed: pa.Buffer | memoryview) -> bytes:
+    return f"{checksum(packed):0{_DIGITS}x}".encode()

@@ -19,7 +19,7 @@ def united(parts: Sequence[tuple[str, DataFrame]]) -> DataFrame:
     for _, rows in parts:
         for field in rows.schema.fields:
             types.setdefault(field.name.lower(), set()).add(field.dataType.simpleString())
-    labels = {name: next(iter(found)) for name, found in types.items()}
+    labels = {name: next(iter(kinds)) for name, kinds in types.items()}
     frames = []
     for topic, rows in parts:
         shown = []

@@ -18,15 +18,15 @@ class _Remembered(JavaClass):  # type: ignore[misc]
     """A class of the JVM whose methods are looked up once."""
 
     def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        if isinstance(found, JavaMember):
-            self.__dict__[name] = found
-        return found
+        member = super().__getattr__(name)
+        if isinstance(member, JavaMember):
+            self.__dict__[name] = member
+        return member
 
 
 def remember(jvm: Any) -> None:
     """Keep what the names mean that PySpark asks a JVM for most."""
     for name in _NAMES:
-        found = getattr(jvm, name)
-        if not isinstance(found, _Remembered):
-            setattr(jvm, name, _Remembered(found._fqn, found._gateway_client))
+        known = getattr(jvm, name)
+        if not isinstance(known, _Remembered):
+            setattr(jvm, name, _Remembered(known._fqn, known._gateway_client))

@@ -1,4 +1,4 @@
-"""How much memory Spark has. Its own default of 1 GB is little for a machine of today: a slice of some million rows
+"""The memory of Spark. Its own default of 1 GB is little for a machine of today: a slice of some million rows
 that comes back as Arrow doesn't fit.
 """
 

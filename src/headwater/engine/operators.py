@@ -1,4 +1,4 @@
-"""What Spark's operators that keep state did in a micro-batch: how many rows they dropped, and whether any went astray.
+"""The rows that Spark's operators with state dropped in a micro-batch, and those that went astray.
 
 An operator drops what comes to it behind its watermark and says so in a figure of its own, `numRowsDroppedByWatermark`.
 Behind it, rows are counted by Spark as it gives them, and again at the barrier before the next operator. Between the
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from headwater.engine.ledger import ASTRAY, DROPPED, Count
-from headwater.engine.stamp import MARKED
+from headwater.operators.lowering.ledger import ASTRAY, DROPPED, Count
+from headwater.operators.lowering.stamp import MARKED
 
 _CLASS = "headwater.Operators"
 _SOURCE = """
@@ -37,26 +37,26 @@ public class Operators {
         }
         if (node instanceof CollectMetricsExec) {
             String name = ((CollectMetricsExec) node).name();
-            long given = given(child(node, 0));
-            if (given >= 0) { told.append(name).append("\\t").append(given).append("\\n"); }
+            long emitted = emitted(child(node, 0));
+            if (emitted >= 0) { told.append(name).append("\\t").append(emitted).append("\\n"); }
         }
-        for (int place = 0; place < node.children().size(); place++) { walk(child(node, place), told); }
+        for (int index = 0; index < node.children().size(); index++) { walk(child(node, index), told); }
     }
 
-    private static long given(SparkPlan node) {
+    private static long emitted(SparkPlan node) {
         if (has(node, "numOutputRows")) { return keeps(node) ? value(node, "numOutputRows") : -1; }
-        return node.children().size() == 1 ? given(child(node, 0)) : -1;
+        return node.children().size() == 1 ? emitted(child(node, 0)) : -1;
     }
 
     private static boolean keeps(SparkPlan node) {
         if (has(node, "numRowsDroppedByWatermark")) { return true; }
-        for (int place = 0; place < node.children().size(); place++) {
-            if (keeps(child(node, place))) { return true; }
+        for (int index = 0; index < node.children().size(); index++) {
+            if (keeps(child(node, index))) { return true; }
         }
         return false;
     }
 
-    private static SparkPlan child(SparkPlan node, int place) { return (SparkPlan) node.children().apply(place); }
+    private static SparkPlan child(SparkPlan node, int index) { return (SparkPlan) node.children().apply(index); }
 
     private static boolean has(SparkPlan node, String name) { return node.metrics().contains(name); }
 
@@ -68,7 +68,7 @@ public class Operators {
 
 
 def lost_in(jvm: Any, execution: Any, counts: Mapping[str, Count]) -> dict[str, int]:
-    """How many rows the operators of an executed micro-batch dropped, and how many went astray between them.
+    """The number of rows that the operators of an executed micro-batch dropped, and that went astray between them.
 
     `counts` are those of the barriers. `execution` is Spark's own QueryExecution, behind the gateway. What is 0 is left
     out.
@@ -78,7 +78,7 @@ def lost_in(jvm: Any, execution: Any, counts: Mapping[str, Count]) -> dict[str, 
     entered = {name: count.rows for name, count in counts.items() if name.startswith(MARKED)}
     lost = {
         DROPPED: sum(figure for name, figure in figures if name == DROPPED),
-        ASTRAY: sum(given - entered[name] for name, given in figures if name in entered),
+        ASTRAY: sum(emitted - entered[name] for name, emitted in figures if name in entered),
     }
     return {name: count for name, count in lost.items() if count}
 

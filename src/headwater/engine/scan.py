@@ -5,21 +5,25 @@ Both give the scan's columns and what is carried beside them (`stamp.CARRIED`), 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from headwater.engine.cut import Cut
+from headwater.engine.next_batch import NextBatch
 from headwater.engine.source import schema_ddl
-from headwater.engine.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
 from headwater.engine.stream import read_commits, read_stream
-from headwater.engine.view import Pace
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
-from headwater.plan.stages import Scan
+from headwater.model import Topic
+from headwater.operators import Scan
+from headwater.operators.lowering.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
+from headwater.plan.physical.pace import Pace
+from headwater.plan.physical.tracking import Tracking
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -29,21 +33,17 @@ def live_scan(
     log: TopicLog,
     scan: Scan,
     pace: Pace,
+    tracking: Tracking,
     name: str,
     options: dict[str, str],
-    *,
-    stamped: bool,
-    tracked: bool,
-    cut: Cut | None = None,
+    next_batch: NextBatch | None = None,
 ) -> DataFrame:
-    """The topic as a stream. `name` is unique in the query. `stamped` rows carry their stamps, a `tracked` stream has a
-    watermark that follows them. Without a `cut` the stream ends at its last commit.
-    """
+    """The topic as a stream. `name` is unique in the query. Without a `next_batch` it ends at its last commit."""
     columns = columns_of(scan, pace)
-    if not stamped:
+    if not tracking.stamped:
         columns = [name for name in columns if name != pace.stamp or scan.column(name)]
-    rows = _named(read_stream(spark, log, columns, name, options, cut), scan, pace, stamped=stamped)
-    return track(rows, pace.delay) if tracked else events(rows)
+    rows = _named(read_stream(spark, log, columns, name, options, next_batch), scan, pace, stamped=tracking.stamped)
+    return track(rows, pace.delay) if tracking.tracked else events(rows)
 
 
 def batch_scan(
@@ -103,30 +103,35 @@ def slice_scan(
     return kept.withColumn(NEW, new)
 
 
-def given(spark: SparkSession, rows: pa.Table) -> DataFrame:
+def in_memory(spark: SparkSession, rows: pa.Table) -> DataFrame:
     """Rows that are in memory, as a DataFrame."""
     return spark.createDataFrame(rows.combine_chunks())  # behind an empty chunk Spark loses rows
 
 
-def given_scan(
-    spark: SparkSession, log: TopicLog, scan: Scan, pace: Pace, rows: pa.Table, after: int, *, moved: bool = False
-) -> DataFrame:
-    """The same of rows that have been read already, in one partition.
+def told_new(rows: pa.Table, after: int) -> pa.Table:
+    """Rows of a log, each with whether it is of a commit after this one."""
+    return rows.append_column(NEW, pc.greater(rows["_commit"], after))
+
+
+def memory_schema(topic: Topic, columns: Sequence[str]) -> StructType:
+    """The types in which Spark is given these columns of a topic, and whether a row is new."""
+    return StructType.fromDDL(f"{schema_ddl(topic, columns)}, {NEW} BOOLEAN")
+
+
+def memory_scan(rows: DataFrame, scan: Scan, pace: Pace, *, moved: bool = False) -> DataFrame:
+    """The same of rows that have been read already, and that tell which are new, in one partition.
 
     Spark doesn't move what is in one partition. Where two of these are joined it leaves one of them unread, and
     uncounted, if the other turns out to be empty: rows that have to be `moved` are all read.
     """
-    schema = StructType.fromDDL(schema_ddl(log.topic, rows.column_names))
-    frame = spark.createDataFrame(rows.combine_chunks(), schema)  # behind an empty chunk Spark loses rows
-    frame = frame if moved else frame.coalesce(1)
-    return _named(frame, scan, pace, (F.col("_commit") > after).alias(NEW))
+    return _named(rows if moved else rows.coalesce(1), scan, pace, F.col(NEW))
 
 
 def columns_of(scan: Scan, pace: Pace) -> list[str]:
     """The columns of the log that a scan reads."""
     own = ["_commit", "_row", pace.stamp, *(["_id"] if _is_identified(scan) else [])]
     time = [scan.time] if scan.time else []
-    return list(dict.fromkeys([*(found.name for found in scan.columns), *time, *own]))
+    return list(dict.fromkeys([*(column.name for column in scan.columns), *time, *own]))
 
 
 def _is_identified(scan: Scan) -> bool:
@@ -139,5 +144,5 @@ def _named(rows: DataFrame, scan: Scan, pace: Pace, *more: Column, stamped: bool
         carried[TIME] = scan.time
     if _is_identified(scan):
         carried[ID] = "_id"
-    shown = [F.col(f"`{found.name}`") for found in scan.columns]
+    shown = [F.col(f"`{column.name}`") for column in scan.columns]
     return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()), *more)

@@ -6,12 +6,13 @@ arrived, so that a slice is complete, and it doesn't matter where the log was cu
 the rows that are not final yet (the *open* part) are computed too, and the difference to those of the step before is
 written.
 
-A view's only state is where it is: the position in its store. The open part of the last step is kept in a file beside,
-to compare with; if it is gone, it is computed again from the log.
+A view's only state is where it is: the position in its store. The open part of the last step is kept beside it (see
+`engine.kept`), to compare with.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -22,70 +23,99 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.feather as feather
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from headwater.engine.apply import check_key
 from headwater.engine.difference import difference
 from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
-from headwater.engine.join import FINAL
+from headwater.engine.kept import KeptRows
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
-from headwater.engine.slice import OPEN, Settled, Slice, keeps_new
-from headwater.engine.small import SmallSlices, small_session
+from headwater.engine.prepared import PreparingSession
+from headwater.engine.slice import OPEN, Slice
+from headwater.engine.small import COMPILED, FEW, LONG, SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
-from headwater.engine.totals import keeps_totals
-from headwater.engine.view import output_schema, pace_of, reach_of
+from headwater.engine.span import Settled
+from headwater.engine.step_plan import StepPlan
+from headwater.engine.typed import typed
+from headwater.engine.view import output_schema, reached_by
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
-from headwater.model import Emit
+from headwater.operators.apply.lowering.function import check_key
+from headwater.operators.lowering.stamp import FINAL
 from headwater.plan import PlannedView
-from headwater.plan.execution import is_stateless
+from headwater.plan.physical.step import Step
 
+_logger = logging.getLogger("headwater.run")
 _FAR = 4
-"""How many times more rows than usual a slice may have that goes less far than it looks back, if Spark has as many
-gigabytes.
-"""
-_REST = timedelta(milliseconds=100)
-"""How long a view that follows waits at a time before it looks whether it shall end."""
+"""The rows of a slice that goes less far than it looks back, in times of the usual, if Spark has as many gigabytes."""
+_SMALL_STEPS = 6
+"""The most small steps that what has come is settled in: more rows are computed in one, by all cores."""
+_REST = timedelta(milliseconds=300)
+"""The wait of a view that follows, before it looks whether it shall end."""
 
 
 @dataclass(frozen=True)
 class Ends:
     """Where the slices of a view end. One that would go less far in time than it looks back goes `far`: what a slice
-    looks back on is computed again, so that many short ones cost far more than a few long ones.
+    looks back on is computed again, so that many short ones cost far more than a few long ones. Where a step adds what
+    is new to what is kept it costs what its rows cost: what has come is settled in a few `small` steps, if it is not
+    much more than one takes.
     """
 
     planned: PlannedView
     near: Mapping[str, LogStream]
     far: Callable[[], Mapping[str, LogStream]]
+    small: Callable[[], Mapping[str, LogStream]] | None = None
 
     def behind(self, commits: Mapping[str, int]) -> Mapping[str, int]:
         """The last commits of the slice behind some commits; these themselves at the heads."""
         ends = _ends(self.near, commits)
+        if self.small is not None and FEW < self._rows_between(commits, ends) <= _SMALL_STEPS * FEW:
+            return _ends(self.small(), commits)
         if all(stream.ends_at(ends[name]) for name, stream in self.near.items()):
             return ends
         return _ends(self._further, commits) if self._looks_back_of(commits, ends) else ends
+
+    def _rows_between(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> int:
+        """The rows of a slice that are new, by what the log knows of its files."""
+        snapshots = {name: stream.log.snapshot() for name, stream in self.near.items()}
+        scanned = [scan.relation for scan in self.planned.scans]
+        return sum(file.rows for name in scanned for file in snapshots[name].between(commits[name] + 1, ends[name]))
 
     @cached_property
     def _further(self) -> Mapping[str, LogStream]:
         return self.far()
 
     def _looks_back_of(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> bool:
-        """Whether a slice looks back further than it goes, and computes again what it looks back on."""
-        if keeps_new(self.planned) or self.planned.execution.kind != "settle":
+        """Tells whether a slice looks back further than it goes, and computes again what it looks back on."""
+        step = self.planned.physical.step
+        if step is None or step.adds is not None or step.looks_back == "everything":
             return False
-        pace, logs = pace_of(self.planned), {name: stream.log for name, stream in self.near.items()}
+        pace, logs = self.planned.physical.pace, {name: stream.log for name, stream in self.near.items()}
         begin = {name: max(commit, min(1, ends[name])) for name, commit in commits.items()}
-        return pace.reached(logs, ends) - pace.reached(logs, begin) < reach_of(self.planned)
+        return reached_by(pace, logs, ends) - reached_by(pace, logs, begin) < self.planned.physical.reach
 
 
 def _ends(streams: Mapping[str, LogStream], commits: Mapping[str, int]) -> dict[str, int]:
     return {name: stream.latest({"commit": commits[name], "tick": 1})["commit"] for name, stream in streams.items()}
+
+
+@dataclass
+class _Memory:
+    """Things made for a view's next steps: a session for small ones, their plan, and the open part at a position.
+
+    There is a plan that interprets, and one of compiled code. A plan is None where it can't be prepared, and missing
+    before that was tried.
+    """
+
+    sessions: list[SparkSession] = field(default_factory=list)
+    plans: dict[bool, StepPlan | None] = field(default_factory=dict)
+    open_part: pa.Table | None = None
+    commits: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +133,7 @@ class SettleView:
     deliver: Callable[[Changes], object]
     halted: Callable[[], bool] = lambda: False
     columns: KeptColumns = field(default_factory=KeptColumns)
-    _sessions: list[SparkSession] = field(default_factory=list)
+    _memory: _Memory = field(default_factory=lambda: _Memory())
 
     def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, watch: Watch) -> None:
         """Settle as the topics grow, until `halted`. After its steps the view rests for half as long as they took.
@@ -113,13 +143,24 @@ class SettleView:
         at, logs = begin, list(self.logs.values())
         while not self.halted():
             heads, began = watch.heads(logs), time.monotonic()
-            at = self.catch_up(spark, options, at)
+            at = self._catch_up(spark, options, at)
+            self._keep(at, ends=False)
             rest_until = time.monotonic() + (time.monotonic() - began) / 2
             while not self.halted() and not (watch.wait(heads, _REST) and time.monotonic() >= rest_until):
                 time.sleep(max(0.0, min(rest_until - time.monotonic(), _REST.total_seconds())))
 
+        self._keep(at, ends=True)
+
     def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
         """Settle up to the heads of the topics, as they are now, in as few steps as the limits allow; tell how far."""
+        at = self._catch_up(spark, options, begin)
+        self._keep(at, ends=True)
+        return at
+
+    def _keep(self, at: Settled | None, *, ends: bool) -> None:
+        """Keep what is in memory beside the position, for whoever goes on from there; where each step does, nothing."""
+
+    def _catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
         check_options(options)
         limits, is_limited = Limits.of(options), "max_rows" in options
 
@@ -127,8 +168,13 @@ class SettleView:
             times = 1 if is_limited else max(1, min(_FAR, gigabytes_of(spark)))
             return self._streams(replace(limits, max_rows=times * limits.max_rows))
 
+        def small() -> Mapping[str, LogStream]:
+            return self._streams(replace(limits, max_rows=FEW // len(self.planned.scans)))
+
+        in_small_steps = begin is not None and not is_limited and self._how.adds == "parts" and self._may_prepare
+        ends = Ends(self.planned, self._streams(limits), far, small if in_small_steps else None)
         try:
-            return self._settle(spark, Ends(self.planned, self._streams(limits), far), begin)
+            return self._settle(spark, ends, begin)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
 
@@ -140,20 +186,57 @@ class SettleView:
 
     def _settle(self, spark: SparkSession, ends: Ends, begin: Settled | None) -> Settled | None:
         """Step by step. While a step is delivered the next one is computed, where it asks for nothing of the former."""
-        at, open_part, computed = begin, None, None
+        at, computed = begin, None
+        open_part = self._memory.open_part if begin and self._memory.commits == dict(begin.commits) else None
         with ThreadPoolExecutor(1) as aside:
-            found = None if self.halted() else self._next(spark, ends, at)
-            while found is not None and not self.halted():
-                if open_part is None and at is not None and self._shows_open:
+            step = None if self.halted() else self._next(spark, ends, at)
+            while step is not None and not self.halted():
+                if open_part is None and at is not None and self._asks_for_open_part:
                     open_part = self._open_part(spark, at)
                 began_at = datetime.now(UTC)
-                rows, ledger = found.computed() if computed is None else computed.result()
-                reached = Settled(found.number, found.upto, found.reached)
+                rows, ledger = self._computed(spark, step, open_part) if computed is None else computed.result()
+                reached = Settled(step.number, step.upto, step.reached)
                 following = self._next(spark, ends, reached)
                 computed = aside.submit(following.computed) if following and self._is_apart(following) else None
-                open_part = self._step(found, rows, ledger, open_part, began_at)
-                at, found = reached, following
+                open_part = self._step(step, rows, ledger, open_part, began_at)
+                self._memory.open_part, self._memory.commits = open_part, dict(reached.commits)
+                at, step = reached, following
         return at
+
+    def _computed(self, spark: SparkSession, step: Slice, _before: pa.Table | None) -> tuple[pa.Table, dict[str, int]]:
+        """The rows of a step and its ledger, by the prepared plan if it is small.
+
+        One that fails is computed once more by a plan of its own, which fails in the same way and says of what.
+        """
+        plan = self._plan(spark, step)
+        if plan is None:
+            return step.computed()
+        try:
+            return plan.computed(step)
+        except (PySparkException, Py4JError):
+            return step.computed()
+
+    def _plan(self, spark: SparkSession, step: Slice, known: pa.Table | None = None) -> StepPlan | None:
+        """The plan that is prepared for small steps, for one whose rows and known parts are not too long."""
+        given = [*step.read.values(), *([] if known is None else [known])]
+        if not step.read or sum(rows.nbytes for rows in given) > LONG or not self._may_prepare:
+            return None
+        plans, compiled = self._memory.plans, sum(rows.num_rows for rows in given) > COMPILED
+        if compiled not in plans:
+            plans[compiled] = self._prepared(spark, step, compiled=compiled)
+        return plans[compiled]
+
+    def _prepared(self, spark: SparkSession, step: Slice, *, compiled: bool) -> StepPlan | None:
+        try:
+            return StepPlan.of(PreparingSession(spark, compiled=compiled), step)
+        except (PySparkException, Py4JError) as failure:  # what can't be planned is said by the plan that is made anew
+            _logger.debug("steps of %s are planned anew: %s", self.planned.name, failure)
+            return None
+
+    @property
+    def _may_prepare(self) -> bool:
+        """Tells whether the plan of small steps is prepared, or was not yet tried."""
+        return None not in self._memory.plans.values()
 
     def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; None at the heads."""
@@ -161,81 +244,73 @@ class SettleView:
         return None if at is not None and upto == dict(at.commits) else self._slice(spark, at, upto)
 
     def _is_apart(self, following: Slice) -> bool:
-        """Whether a slice is computed from the log alone, and takes long enough to be begun early."""
-        keeps = keeps_new(self.planned) or any(scan.within is not None for scan in self.planned.scans)
-        return self.planned.emit is Emit.FINAL and not keeps and not following.read
+        """Tells whether a slice is computed from the log alone, and takes long enough to be begun early."""
+        return self._how.from_log and not following.read
 
     @property
-    def _shows_open(self) -> bool:
-        """Whether rows are shown before they are final, and found again by their key; those of one row are at once."""
-        return self.planned.emit is Emit.CHANGES and bool(self.key) and not is_stateless(self.planned.root)
+    def _asks_for_open_part(self) -> bool:
+        """Tells whether a step needs what was open after the one before."""
+        return self._how.shows_open or self._how.adds == "parts"
+
+    @property
+    def _how(self) -> Step:
+        """The computation of a step."""
+        step = self.planned.physical.step
+        assert step is not None
+        return step
 
     def _step(
-        self, found: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None, began_at: datetime
+        self, step: Slice, rows: pa.Table, ledger: dict[str, int], before: pa.Table | None, began_at: datetime
     ) -> pa.Table:
         """Deliver what was computed; the open part."""
-        schema = output_schema(self.planned)
         settled, still_open = rows.filter(pc.invert(rows[OPEN])), rows.filter(rows[OPEN])
         if self.planned.view.every is not None:
-            still_open = found.early(before)
-        shown = pa.concat_tables([part.select(schema.names).cast(schema) for part in (settled, still_open)])
+            still_open = step.early(before)
+        shown = pa.concat_tables([typed(self.planned, part) for part in (settled, still_open)])
         check_key(self.planned, shown)
-        if self._shows_open:
-            known = schema.empty_table() if before is None else before.select(schema.names).cast(schema)
+        if self._how.shows_open:
+            known = shown.schema.empty_table() if before is None else typed(self.planned, before)
             upserts, deletes = difference(known, shown, self.key)
-            self._keep(found.number, still_open)
+            self._kept.write(step.upto, still_open, step.begin.commits if step.begin else None)
         else:
-            upserts = settled.select(schema.names).cast(schema)
-            deletes = schema.empty_table().select(list(self.key))
+            upserts = typed(self.planned, settled)
+            deletes = shown.schema.empty_table().select(list(self.key))
         effort = Effort(began_at, still_open.nbytes)
-        self.deliver(Changes(found.number, upserts, deletes, found.upto, found.reached, found.reached, ledger, effort))
-        self._forget(found.number)
+        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
         return still_open
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, from memory if it is small; the first one is as large as the log."""
-        found = Slice(self.planned, self.logs, self.folder, spark, begin, upto)
+        whole = Slice(self.planned, self.logs, begin, upto, spark, self.folder)
         if begin is None:
-            return found
-        read = self._small.read(found.reaches(only_new=keeps_new(self.planned)))
-        gone = self._small.gone(begin.commits, found.gone_between()) if keeps_totals(self.planned) else {}
+            return whole
+        read = self._small.read(whole.reaches(only_new=self._how.adds is not None))
+        gone = self._small.gone(begin.commits, whole.gone_between()) if self._how.adds == "totals" else {}
         if read is None or gone is None:
-            return found
-        return replace(found, spark=self._small_session(spark), read=read, gone=gone)
+            return whole
+        return replace(whole, spark=self._small_session(spark), read=read, gone=gone)
 
     @cached_property
     def _small(self) -> SmallSlices:
-        return SmallSlices(self.planned, self.logs, pace_of(self.planned), self.columns)
+        return SmallSlices(self.planned, self.logs, self.columns)
 
     def _small_session(self, spark: SparkSession) -> SparkSession:
         """One for all steps: to make it costs as much as a step."""
-        self._sessions[:] = self._sessions or [small_session(spark)]
-        return self._sessions[0]
+        self._memory.sessions[:] = self._memory.sessions or [small_session(spark)]
+        return self._memory.sessions[0]
 
     def _columns(self, topic: str) -> list[str]:
-        return [found.name for scan in self.planned.scans if scan.relation == topic for found in scan.columns]
+        return [column.name for scan in self.planned.scans if scan.relation == topic for column in scan.columns]
 
     # The open part
 
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """The rows that were open after the last step."""
-        try:
-            kept: pa.Table = feather.read_table(self._file(at.number))
-            return kept.select([*output_schema(self.planned).names, FINAL])
-        except (OSError, pa.ArrowInvalid, KeyError):
+        kept = self._kept.read(at.commits)
+        if kept is None:
             return self._slice(spark, at, at.commits).still_open(shown_at(self.planned, at.watermark))
+        return kept.select([*output_schema(self.planned).names, FINAL])
 
-    def _keep(self, number: int, rows: pa.Table) -> None:
-        """Keep the open part of a step before the step is delivered: if that fails, the step is done again."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        staged = self._file(number).with_suffix(".tmp")
-        feather.write_feather(rows, staged)
-        staged.replace(self._file(number))
-
-    def _forget(self, number: int) -> None:
-        for file in self.folder.glob("open-*.arrow"):
-            if file != self._file(number):
-                file.unlink(missing_ok=True)
-
-    def _file(self, number: int) -> Path:
-        return self.folder / f"open-{number}.arrow"
+    @property
+    def _kept(self) -> KeptRows:
+        return KeptRows("open", self.folder)

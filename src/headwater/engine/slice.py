@@ -7,10 +7,11 @@ taken from memory (see `engine.small`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from functools import cached_property, reduce
+from datetime import datetime
+from functools import cached_property, partial, reduce
 from operator import and_
 from pathlib import Path
 
@@ -18,135 +19,56 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.early import as_of, shown_at
-from headwater.engine.join import FINAL
-from headwater.engine.kept import KeptPanes, KeptRows, collected, keeps_panes
-from headwater.engine.ledger import LOGGED, Tally, observed
-from headwater.engine.lower import KEEP, Lowering
-from headwater.engine.once import KeptWinners, given_winners
-from headwater.engine.panes import Needed
-from headwater.engine.scan import batch_scan, given, given_scan, slice_scan
+from headwater.engine.kept import KeptRows
+from headwater.engine.kept_panes import KeptPanes, collected
+from headwater.engine.once import KeptWinners, winners_in_memory
+from headwater.engine.scan import batch_scan, in_memory, memory_scan, memory_schema, slice_scan, told_new
 from headwater.engine.small import Reach
-from headwater.engine.stamp import NEW, TIME
-from headwater.engine.totals import added, keeps_totals, span_of_gone
-from headwater.engine.view import Logs, Pace, pace_of, reach_of, waits_of
-from headwater.log.read import count_rows
+from headwater.engine.span import Span, looked_back
 from headwater.model import Emit
-from headwater.plan import PlannedView
-from headwater.plan.execution import shows_events
-from headwater.plan.stages import STATELESS, Aggregate, Join, Scan
+from headwater.operators import Scan, Stage
+from headwater.operators.aggregate.lowering import gather, new_parts, total
+from headwater.operators.aggregate.lowering.panes import compacted
+from headwater.operators.aggregate.lowering.totals import added
+from headwater.operators.lowering.ledger import LOGGED, Tally, observed
+from headwater.operators.lowering.needed import Needed
+from headwater.operators.lowering.rooms import KnownParts, Lowering
+from headwater.operators.lowering.stamp import FINAL, KEEP, NEW, PARTS, TIME
 
 OPEN = "__open"
-"""Whether a row can still change when the slice has ended."""
-_MARGIN = timedelta(seconds=1)
-_NEVER = datetime(9999, 12, 31, tzinfo=UTC)
+"""Says of a row whether it can still change when the slice has ended."""
 
 
 @dataclass(frozen=True)
-class Settled:
-    """How far a view is settled: the number of its last step, the commits that it has read, the watermark there."""
+class Slice(Span):
+    """One step of a view, computed by a session; `folder` has what is kept for the next.
 
-    number: int
-    commits: Mapping[str, int]
-    watermark: datetime
-
-
-def keeps_new(planned: PlannedView) -> bool:
-    """Whether a step adds the rows that are new to what was kept, and needs no others."""
-    return keeps_panes(planned) is not None or keeps_totals(planned) is not None
-
-
-def _pairs(planned: PlannedView) -> bool:
-    """Whether rows are joined with others, of which there may be none."""
-    joined = any(isinstance(stage, Join) for stage in planned.stages)
-    return joined or any(scan.within is not None for scan in planned.scans)
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One step of a view: from where it was settled up to these commits.
-
-    Its rows may have been `read` already: those that are new if the view keeps panes or totals, else all that matter;
-    and those that are `gone` from totals.
+    Its rows may have been `read` already: those that are new if the view keeps panes, totals or parts, else all that
+    matter; and those that are `gone` from totals. Where a plan is prepared for many steps they are in `frames`.
     """
 
-    planned: PlannedView
-    logs: Logs
-    folder: Path
     spark: SparkSession
-    begin: Settled | None
-    upto: Mapping[str, int]
+    folder: Path
     read: Mapping[Scan, pa.Table] = field(default_factory=dict)
     gone: Mapping[Scan, pa.Table] = field(default_factory=dict)
-
-    @property
-    def number(self) -> int:
-        """The number of the step."""
-        return self.begin.number + 1 if self.begin else 0
-
-    @cached_property
-    def pace(self) -> Pace:
-        """How the view keeps pace."""
-        return pace_of(self.planned)
-
-    @cached_property
-    def reached(self) -> datetime:
-        """The watermark at the end."""
-        return self.pace.reached(self.logs, self.upto)
-
-    @property
-    def settled_at(self) -> datetime:
-        """What is final at the end."""
-        return self.reached - self.pace.settles
-
-    @property
-    def began_at(self) -> datetime | None:
-        """What was final before; None if nothing was."""
-        return self.begin.watermark - self.pace.settles if self.begin else None
-
-    def reaches(self, *, only_new: bool = False) -> Mapping[str, Reach]:
-        """What of each topic matters, or what is new of it."""
-        near, since = self._since(waits_of(self.planned)), self._since(reach_of(self.planned))
-        since = since if self.planned.execution.kind == "settle" else None
-        if self.begin and since is not None and shows_events(self.planned.root):
-            return {name: Reach(self._after(name), last, self._first(name), _NEVER) for name, last in self.upto.items()}
-        since = _NEVER if only_new else since
-        return {name: Reach(self._after(name), last, since, near) for name, last in self.upto.items()}
-
-    def _first(self, topic: str) -> datetime | None:
-        """An instant before the events of the new commits: a copy of one of them has happened when it has."""
-        log, times = self.logs[topic], {scan.time for scan in self.planned.scans if scan.relation == topic}
-        files = log.snapshot().between(self._after(topic) + 1, self.upto[topic])
-        least = [file.least[time] for file in files for time in times if time is not None]
-        return _before(min(least), timedelta(), None) if least else _NEVER
-
-    def logged(self) -> int:
-        """How many rows the log has in the new commits, by its own statistics."""
-        scans = self.planned.scans
-        return sum(
-            count_rows(self.logs[scan.relation], self._after(scan.relation) + 1, self.upto[scan.relation])
-            for scan in scans
-        )
+    frames: Mapping[Scan, DataFrame] = field(default_factory=dict)
 
     def computed(self) -> tuple[pa.Table, dict[str, int]]:
         """The rows that are not yet final where the slice begins, and what became of every row that is new in it."""
-        if (stage := keeps_panes(self.planned)) is not None:
-            panes, ledger = self._panes(stage)
-            return as_arrow(self._rows(None, given(self.spark, panes)), None), ledger
-        if (stage := keeps_totals(self.planned)) is not None:
-            totals, ledger = self._totals(stage)
-            return as_arrow(self._rows(None, totals=(stage, given(self.spark, totals))), None), ledger
+        if self.step.adds == "panes":
+            panes, ledger = self._panes()
+            return as_arrow(self.rows(None, in_memory(self.spark, panes))), ledger
+        if self.step.adds == "totals" and self.step.aggregate is not None:
+            totals, ledger = self._totals()
+            kept = self.step.aggregate, in_memory(self.spark, totals)
+            return as_arrow(self.rows(None, totals=kept)), ledger
         tally = Tally()
-        frame = self._rows(tally)
-        return as_arrow(frame, None), self._counts(tally, frame)
-
-    def gone_between(self) -> tuple[datetime, datetime] | None:
-        """When the rows have happened that are gone from totals in this step; None if none are."""
-        if self.began_at is None or self.began_at >= self.settled_at:
-            return None
-        return span_of_gone(self.planned, self.began_at, self.settled_at)
+        frame = self.rows(tally)
+        return as_arrow(frame), self.counts(tally, frame)
 
     def early(self, before: pa.Table | None) -> pa.Table:
         """The open part of a view that shows it at a cadence: it stays as it was until the next instant."""
@@ -157,63 +79,67 @@ class Slice:
         return self.still_open(instant)
 
     def still_open(self, instant: datetime | None) -> pa.Table:
-        """The open part, as it was when the watermark reached an instant if one is given."""
-        rows = as_arrow(self._rows(None, instant=instant), None)
+        """The open part, as it was when the watermark reached an instant, if there is one."""
+        rows = as_arrow(self.rows(None, instant=instant))
         return rows.filter(rows[OPEN])
 
-    def _counts(self, tally: Tally, frame: DataFrame) -> dict[str, int]:
+    def counts(self, tally: Tally, frame: DataFrame) -> dict[str, int]:
+        """The ledger of a query that was executed over the slice."""
         return {**tally.ledger(observed(frame._jdf.queryExecution())), LOGGED: self.logged()}
 
-    def _panes(self, stage: Aggregate) -> tuple[pa.Table, dict[str, int]]:
+    def _panes(self) -> tuple[pa.Table, dict[str, int]]:
         """The panes that windows still need: those known before, and those of the new rows."""
-        kept, tally, begin = KeptPanes(stage, self.folder), Tally(), self.begin
-        before = kept.read(begin.number, begin.commits) if begin else None
+        stage, tally, begin = self.step.aggregate, Tally(), self.begin
+        assert stage is not None
+        kept = KeptPanes(partial(compacted, stage), self.folder)
+        before = kept.read(begin.commits) if begin else None
         if begin and before is None:
             whole = replace(self, upto=begin.commits, read={})
-            before = collected(whole._lowering(None).gather(stage))
-        frame = self._lowering(tally, only_new=True).gather(stage)
+            before = collected(gather(stage, whole._lowering(None)))
+        frame = gather(stage, self._lowering(tally, only_new=True))
         panes = kept.added(self.spark, self.number, before, collected(frame))
-        kept.write(self.number, self.upto, panes, self.settled_at)
-        return panes, self._counts(tally, frame)
+        kept.write(self.upto, panes, begin.commits if begin else None, self.settled_at)
+        return panes, self.counts(tally, frame)
 
-    def _totals(self, stage: Aggregate) -> tuple[pa.Table, dict[str, int]]:
+    def _totals(self) -> tuple[pa.Table, dict[str, int]]:
         """The totals of groups without an end: those known before, with what has come and without what is gone."""
-        kept, tally, begin = KeptRows("totals", self.folder), Tally(), self.begin
-        before = kept.read(begin.number, begin.commits) if begin else None
+        stage, kept, tally, begin = self.step.aggregate, KeptRows("totals", self.folder), Tally(), self.begin
+        assert stage is not None
+        before = kept.read(begin.commits) if begin else None
         if begin and before is None:
-            before = collected(replace(self, upto=begin.commits, read={})._lowering(None).total(stage))
-        come = self._lowering(tally, only_new=True).total(stage)
-        gone = self._leaving().total(stage, self.began_at) if self.gone_between() else None
-        frame = added(stage, given(self.spark, before) if before is not None else None, come, gone)
+            before = collected(total(stage, replace(self, upto=begin.commits, read={})._lowering(None)))
+        come = total(stage, self._lowering(tally, only_new=True))
+        gone = total(stage, self._leaving(), self.began_at) if self.gone_between() else None
+        frame = added(stage, in_memory(self.spark, before) if before is not None else None, come, gone)
         totals = collected(frame)
-        kept.write(self.number, self.upto, totals)
-        return totals, self._counts(tally, frame)
+        kept.write(self.upto, totals, begin.commits if begin else None)
+        return totals, self.counts(tally, frame)
 
     def _leaving(self) -> Lowering:
-        """How the stages are lowered over the rows of the commits before, of when the rows are that are gone now."""
+        """The lowering over the rows of the commits before that are gone now."""
         span = self.gone_between()
         assert span is not None
         since, until = span
 
         def scan(stage: Scan) -> DataFrame:
-            log, after = self.logs[stage.relation], self._after(stage.relation)
+            log, after = self.logs[stage.relation], self.after(stage.relation)
             if stage in self.gone:
-                return given_scan(self.spark, log, stage, self.pace, self.gone[stage], after)
+                return memory_scan(self._frame(stage, self.gone[stage]), stage, self.pace)
             rows = batch_scan(self.spark, log, stage, self.pace, 0, after, since, after, until)
             return rows.where((F.col(TIME) > F.lit(since)) & (F.col(TIME) <= F.lit(until)))
 
         return replace(self._lowering(None), scan=scan)
 
-    def _rows(
+    def rows(
         self,
         tally: Tally | None,
         panes: DataFrame | None = None,
         instant: datetime | None = None,
-        totals: tuple[Aggregate, DataFrame] | None = None,
+        totals: tuple[Stage, DataFrame] | None = None,
     ) -> DataFrame:
         """The rows that are not yet final where the slice begins, when they are, and whether it ends later.
 
-        They are as they were when the watermark reached an `instant`, if one is given. Where rows are written once they
+        They are as they were when the watermark reached an `instant`, if there is one. Where rows are written once they
         are final, the others are left out before they are computed; unless none can have become final: Spark would see
         that no row can be shown, and would not count any.
         """
@@ -230,65 +156,78 @@ class Slice:
         tests += [] if until is None else [F.col(FINAL) <= F.lit(until)]
         return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN))
 
+    def groups(self, tally: Tally | None, known: DataFrame | None) -> DataFrame:
+        """The groups that have new rows, or known parts: the view's columns, when and whether it shows them, and parts.
+
+        Those that are made again from the log are of all rows that it still looks back on.
+        """
+        lowering = replace(self._lowering(tally, only_new=not self.again), parts=self._parts(known))
+        rows = lowering.view(self.planned.root)
+        shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
+        keep = F.col(KEEP) if KEEP in rows.columns else F.lit(True)
+        return rows.select(*shown, FINAL, keep.alias(KEEP), PARTS)
+
+    def part_types(self) -> StructType:
+        """The columns of the parts of groups; a group that is over has none."""
+        assert self.step.aggregate is not None
+        lowering = replace(self._lowering(None, only_new=True), parts=self._parts(None))
+        frame = new_parts(self.step.aggregate, lowering)
+        return StructType.fromJson(json.loads(frame._jdf.schema().asNullable().json()))
+
+    def _parts(self, known: DataFrame | None) -> KnownParts:
+        assert self.step.aggregate is not None
+        return KnownParts(self.step.aggregate, known, only_new=not self.again)
+
     def _lowering(self, tally: Tally | None, *, only_new: bool = False) -> Lowering:
-        """How the stages are lowered over the slice, or over the commits alone that are new in it."""
-        reaches = self.reaches()
+        """The lowering of the stages over the slice, or over the commits alone that are new in it."""
 
         def scan(stage: Scan) -> DataFrame:
-            log, reach = self.logs[stage.relation], reaches[stage.relation]
-            if stage in self.read and only_new == keeps_new(self.planned):
-                return given_scan(
-                    self.spark, log, stage, self.pace, self.read[stage], reach.after, moved=_pairs(self.planned)
-                )
-            if only_new:
+            if stage in self.read and only_new == (self.step.adds is not None):
+                frame = self.frames.get(stage) or self._frame(stage, self.read[stage])
+                return memory_scan(frame, stage, self.pace, moved=self.step.paired)
+            log, reach = self.logs[stage.relation], self._reaches[stage.relation]
+            if only_new and self.step.looks_back != "events":
                 return batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
             return slice_scan(self.spark, log, stage, self.pace, reach.after, reach.last, reach.since)
 
-        lowering = Lowering(scan, self.planned.view.grace, False, True, self.planned.sight, tally)
+        planned = self.planned
+        lowering = Lowering(scan, planned.view.grace, False, True, planned.sight, tally, physical=planned.physical)
         lowering = replace(lowering, retention=self.planned.retention, settled_at=self.settled_at)
-        return replace(lowering, taken=self._taken) if self.planned.execution.kind == "settle" else lowering
+        return lowering if self.step.looks_back == "everything" else replace(lowering, taken=self._taken)
+
+    def _frame(self, stage: Scan, rows: pa.Table) -> DataFrame:
+        """Rows of a scan that are in memory."""
+        topic, told = self.logs[stage.relation].topic, told_new(rows, self.after(stage.relation))
+        # behind an empty chunk Spark loses rows
+        return self.spark.createDataFrame(told.combine_chunks(), memory_schema(topic, rows.column_names))
+
+    @cached_property
+    def _reaches(self) -> Mapping[str, Reach]:
+        return self.reaches()
 
     def _taken(self, stage: Scan) -> DataFrame:
         """The rows of a topic that are taken once, as far back as a slice reaches."""
         assert stage.within is not None
         kept = KeptWinners(stage.relation, stage.within, self.folder)
-        after, last = self._after(stage.relation), self.upto[stage.relation]
-        found = kept.read(last)
-        if found is None:
+        after, last = self.after(stage.relation), self.upto[stage.relation]
+        winners = kept.read(last)
+        if winners is None:
             before = kept.read(after)
             first = 0 if before is None else after + 1
             rows = batch_scan(self.spark, self.logs[stage.relation], stage, self.pace, first, last)
-            found = kept.found(self.spark, before, rows)
-            reach = max(reach_of(self.planned), stage.within)
-            kept.write(last, found, _before(self.settled_at, reach, self.planned.view.every), but=after)
-        return given_winners(self.spark, found)
+            winners = kept.renewed(self.spark, before, rows)
+            reach = max(self.planned.physical.reach, stage.within)
+            kept.write(last, winners, looked_back(self.settled_at, reach, self.planned.view.every), but=after)
+        return winners_in_memory(self.spark, winners)
 
     def _needed(self, after: datetime | None, until: datetime | None, panes: DataFrame | None) -> Needed | None:
-        """Which groups a step shows, of the last stage that has groups: it may look at others of those below.
+        """The groups that a step shows, of the last stage that has groups: it may look at others of those below.
 
         What is computed from the whole log each time takes rows as they are.
         """
-        if self.planned.execution.kind == "batch":
-            return None
-        last = next((stage for stage in reversed(self.planned.stages) if not isinstance(stage, STATELESS)), None)
-        return Needed(last, after, until, panes)
-
-    def _after(self, topic: str) -> int:
-        return self.begin.commits[topic] if self.begin else 0
-
-    def _since(self, reach: timedelta) -> datetime | None:
-        """What the slice looks back to; None for all that there is."""
-        return _before(self.began_at, reach, self.planned.view.every) if self.began_at else None
+        return Needed(self.step.shown, after, until, panes) if self.step.shown is not None else None
 
 
 def _where(rows: DataFrame, tests: list[Column]) -> DataFrame:
     """The rows that meet all of some tests, asked for at once: to add to a plan takes milliseconds."""
     return rows.where(reduce(and_, tests)) if tests else rows
-
-
-def _before(at: datetime, reach: timedelta, every: timedelta | None) -> datetime | None:
-    """How far a slice reaches back from an instant, or from that of a cadence; None if the calendar begins later."""
-    try:
-        return at - reach - (every or timedelta()) - _MARGIN
-    except OverflowError:
-        return None

@@ -22,16 +22,19 @@ from pyspark.sql import SparkSession
 
 from headwater.engine.scan import columns_of, files_of, paced_by
 from headwater.engine.source import arrow_schema
-from headwater.engine.view import Pace
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.datafile import DataFile
+from headwater.operators import Scan
 from headwater.plan import PlannedView
-from headwater.plan.execution import shows_events
-from headwater.plan.stages import STATELESS, Expression, Filter, Over, Project, Scan, Stage
+from headwater.plan.physical.pace import Pace
 
 FEW, MANY = 50_000, 5_000_000
-"""How many rows a small step has, and how many it may look at to find them."""
+"""The most rows of a small step, and the most that it may look at to find them."""
+COMPILED = 10_000
+"""The rows of a small step from which on it is worth to have the code of its plan compiled, once for a view."""
+LONG = 64 << 20
+"""The most bytes of rows that are given to a plan that is prepared: they are sent to it in one piece."""
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
@@ -49,8 +52,8 @@ def small_session(spark: SparkSession) -> SparkSession:
 
 @dataclass(frozen=True)
 class Reach:
-    """What a slice reads of a topic: commits up to `last`; those after `after` are new, and of the others it reads the
-    rows that are later than `since`. Rows that are new, or later than `near`, are the slice; it looks back on the rest.
+    """The rows of a topic for a slice: commits up to `last`; those after `after` are new, of the others it has those
+    that are later than `since`. Rows that are new, or later than `near`, are the slice; it looks back on the rest.
     """
 
     after: int
@@ -65,19 +68,28 @@ class SmallSlices:
 
     planned: PlannedView
     logs: Mapping[str, TopicLog]
-    pace: Pace
     kept: KeptColumns
+
+    @property
+    def pace(self) -> Pace:
+        """The pace of the view."""
+        return self.planned.physical.pace
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        step = self.planned.physical.step
+        return step.keys if step else ()
 
     def read(self, reaches: Mapping[str, Reach]) -> Mapping[Scan, pa.Table] | None:
         """The rows of every scan, each in log order; None if they are too many."""
-        found: dict[Scan, pa.Table] = {}
+        tables: dict[Scan, pa.Table] = {}
         for scan in self.planned.scans:
             log, reach = self.logs[scan.relation], reaches[scan.relation]
             rows = self._rows(log, scan, reach)
-            if rows is None or sum(table.num_rows for table in found.values()) + rows.num_rows > FEW:
+            if rows is None or sum(table.num_rows for table in tables.values()) + rows.num_rows > FEW:
                 return None
-            found[scan] = rows
-        return found
+            tables[scan] = rows
+        return tables
 
     def gone(
         self, commits: Mapping[str, int], between: tuple[datetime, datetime] | None
@@ -85,12 +97,12 @@ class SmallSlices:
         """The rows of some commits that have happened after an instant and up to another; None if they are too many."""
         if between is None:
             return {}
-        found = {
+        tables = {
             scan: _again(self.logs[scan.relation], partial(self._between, scan, commits[scan.relation], between))
             for scan in self.planned.scans
         }
-        few = {scan: rows for scan, rows in found.items() if rows is not None and rows.num_rows <= FEW}
-        return few if len(few) == len(found) else None
+        few = {scan: rows for scan, rows in tables.items() if rows is not None and rows.num_rows <= FEW}
+        return few if len(few) == len(tables) else None
 
     def _between(self, scan: Scan, last: int, between: tuple[datetime, datetime]) -> pa.Table | None:
         log, (since, until), time = self.logs[scan.relation], between, paced_by(scan, self.pace)
@@ -111,13 +123,15 @@ class SmallSlices:
 
     def _found(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
         files = files_of(log, scan, self.pace, 0, reach.last, reach.since, reach.after)
-        size, keys = sum(file.rows for file in files), keys_of(self.planned)
-        if size <= FEW:
+        size, keys = sum(file.rows for file in files), self._keys
+        if size <= FEW and keys != ("_id",):  # whoever asks for copies needs no other rows
             masks = [self._mask(log, file, scan, reach, reach.since) for file in files]
             return self._filtered(log, scan, files, masks)
         near = files_of(log, scan, self.pace, 0, reach.last, reach.near, reach.after)
         if not keys or size > MANY or sum(file.rows for file in near) > FEW:
             return None
+        if not near:  # a tick: nothing is asked of what was there before
+            return self._filtered(log, scan, [], [])
         recent = [
             self.kept.read(log, file, keys).filter(self._mask(log, file, scan, reach, reach.near)) for file in near
         ]
@@ -126,7 +140,7 @@ class SmallSlices:
         return self._filtered(log, scan, files, masks) if few else None
 
     def _mask(self, log: TopicLog, file: DataFile, scan: Scan, reach: Reach, since: datetime | None) -> pa.ChunkedArray:
-        """Which rows of a file are new, or later than an instant."""
+        """The rows of a file that are new, or later than an instant."""
         commit = self.kept.read(log, file, ["_commit"])["_commit"]
         read, time = pc.less_equal(commit, reach.last), paced_by(scan, self.pace)
         if since is None or time is None:
@@ -137,17 +151,17 @@ class SmallSlices:
     def _of_keys(
         self, log: TopicLog, scan: Scan, reach: Reach, files: Sequence[DataFile], recent: pa.Table
     ) -> list[pa.ChunkedArray]:
-        """Which rows of each file have keys that occur in the slice, or are copies of such a row with other keys."""
-        found = [self._mask(log, file, scan, reach, reach.since) for file in files]
+        """The rows of each file whose keys occur in the slice, or are copies of such a row with other keys."""
+        wanted = [self._mask(log, file, scan, reach, reach.since) for file in files]
         masks = [
             self._among(log, file, {name: pc.unique(recent[name]) for name in recent.column_names}, mask)
-            for file, mask in zip(files, found, strict=True)
+            for file, mask in zip(files, wanted, strict=True)
         ]
         if "_id" not in columns_of(scan, self.pace):
             return masks
         ids = [self.kept.read(log, file, ["_id"]).filter(mask) for file, mask in zip(files, masks, strict=True)]
         known = {"_id": pc.unique(pa.concat_tables(ids)["_id"])}
-        copies = [self._among(log, file, known, mask) for file, mask in zip(files, found, strict=True)]
+        copies = [self._among(log, file, known, mask) for file, mask in zip(files, wanted, strict=True)]
         return [pc.or_(mask, copy) for mask, copy in zip(masks, copies, strict=True)]
 
     def _among(
@@ -167,39 +181,9 @@ class SmallSlices:
 
 
 def _again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:
-    """What is read of a log; once more if its files were compacted since: the same rows are in others now."""
+    """The rows read of a log; once more if its files were compacted since: the same rows are in others now."""
     try:
         return read()
     except FileNotFoundError:
         log.reload()
         return read()
-
-
-def keys_of(planned: PlannedView) -> tuple[str, ...]:
-    """The columns of a topic that rows must share to matter to each other, if a view says so; else none."""
-    if shows_events(planned.root):
-        return ("_id",) if len(planned.scans) == 1 else ()
-    stateful = [stage for stage in planned.stages if not isinstance(stage, STATELESS)]
-    if len(stateful) != 1 or len(planned.scans) != 1 or not isinstance(stateful[0], Over):
-        return ()
-    partitions = {tuple(call.partition) for call in stateful[0].functions}
-    keys = [_column_of(stateful[0].input, key) for key in partitions.pop()]
-    exact = [key for key in keys if key is not None]
-    return tuple(dict.fromkeys(exact)) if not partitions and len(exact) == len(keys) else ()
-
-
-def _column_of(stage: Stage, key: Expression) -> str | None:
-    """The column of the log that a key is; None if it is another value, or one of which several may be equal."""
-    found = stage.column(key.reads[0]) if key.is_column else None
-    if found is None or pa.types.is_floating(found.type) or pa.types.is_nested(found.type):
-        return None
-    match stage:
-        case Scan():
-            return found.name
-        case Filter():
-            return _column_of(stage.input, key)
-        case Project():
-            made_of = next(named.expression for named in stage.expressions if named.name == found.name)
-            return _column_of(stage.input, made_of)
-        case _:
-            return None

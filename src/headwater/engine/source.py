@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.engine.cut import Cut
+from headwater.engine.next_batch import NextBatch
 from headwater.errors import ArgumentRefused
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile, columns_of
@@ -38,7 +38,7 @@ _CLOCKS = {"_watermark": watermark_at, "_arrived_at": passed_at}
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of the log one batch may hold. A batch has at least one commit, and ends where a file of the log does.
+    """The most that a batch may hold. It has at least one commit, and ends where a file of the log does.
 
     `max_rows` and `max_bytes` are compared with what the log knows of its files: the bytes are those of the columns
     that are read, as they are on the disk. Nothing behind `last_commit` is read.
@@ -61,7 +61,7 @@ class Limits:
 
 
 OPTIONS = tuple(field.name for field in fields(Limits))
-"""What may be said about a stream when it is started."""
+"""The options of a stream when it is started."""
 
 
 def _number(name: str, value: str) -> int:
@@ -86,7 +86,7 @@ def check_options(options: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Portion:
-    """What one batch reads: the rows of these files that are of the commits from `first` to `last`, and a tick row.
+    """The input of one batch: the rows of these files that are of the commits from `first` to `last`, and a tick row.
 
     `ticks` has the columns of the tick row that are not NULL, in microseconds.
     """
@@ -97,21 +97,24 @@ class Portion:
     ticks: Mapping[str, int]
 
     def is_whole(self, file: DataFile) -> bool:
-        """Whether every row of a file belongs to it."""
+        """Tells whether every row of a file belongs to it."""
         return self.first <= file.commits[0] and file.commits[1] <= self.last
 
 
 class LogStream:
     """Plans the batches of one query that reads a topic. Not thread-safe: Spark asks from one thread.
 
-    A stream of a query that follows its topics goes to the `cut` that it shares with the others of that query.
+    A stream of a query that follows its topics goes to the ends of its `next_batch`, which it shares with the
+    others of that query.
     """
 
-    def __init__(self, log: TopicLog, columns: Sequence[str], limits: Limits, cut: Cut | None = None) -> None:
+    def __init__(
+        self, log: TopicLog, columns: Sequence[str], limits: Limits, next_batch: NextBatch | None = None
+    ) -> None:
         self.log = log
         self.columns = list(columns)
         self._limits = limits
-        self._cut = cut
+        self._next_batch = next_batch
         self._closes = any(name in _CLOCKS for name in columns)
         self._target: int | None = None
         self._began: Offset | None = None
@@ -122,7 +125,7 @@ class LogStream:
         self._target = self._head()
 
     def ends_at(self, commit: int) -> bool:
-        """Whether there is nothing behind a commit, for a stream that goes no further than a head was."""
+        """Tells whether there is nothing behind a commit, for a stream that goes no further than a head was."""
         return self._target is not None and commit >= self._target
 
     def latest(self, start: Offset) -> Offset:
@@ -131,17 +134,17 @@ class LogStream:
         head = self._reach(start["commit"]) if self._target is None else self._target
         if start["commit"] < head:
             return {"commit": self._admit(start["commit"], head), "tick": 0}
-        if self._cut is not None and not self._cut.is_quiet:  # the next commit closes what is due
+        if self._next_batch is not None and not self._next_batch.is_quiet:  # the next commit closes what is due
             return start
         if start == START or (self._closes and (start["tick"] == 0 or start == self._began)):
             return {"commit": start["commit"], "tick": start["tick"] + 1}
         return start
 
     def _reach(self, commit: int) -> int:
-        return self._head() if self._cut is None else self._cut.head(self, self.log, commit)
+        return self._head() if self._next_batch is None else self._next_batch.head(self, self.log, commit)
 
     def portion(self, start: Offset, end: Offset) -> Portion:
-        """What the batch between two offsets reads. The same ones give the same rows, whatever became of the files."""
+        """The portion between two offsets. The same ones give the same rows, whatever became of the files."""
         first, last = start["commit"] + 1, end["commit"]
         files = self.log.snapshot().between(first, last) if first <= last else []
         ticks = {name: microseconds(clock(self.log, last)) for name, clock in _CLOCKS.items()}
@@ -163,14 +166,14 @@ class LogStream:
         return head
 
     def _read_of(self, file: DataFile) -> float:
-        """Which part of a file's bytes the columns are that are read; one file speaks for all."""
+        """The share of a file's bytes that is read, by its columns; one file speaks for all."""
         if self._part_read is None:
             self._part_read = _part_read(self.log, file, set(self.columns))
         return self._part_read
 
 
 def _part(file: DataFile, first: int) -> float:
-    """Which part of a file is of the commit `first` and later ones, if its commits are of one size."""
+    """The part of a file that is of the commit `first` and later ones, if its commits are of one size."""
     least, greatest = file.commits
     return min(1.0, (greatest - first + 1) / (greatest - least + 1))
 
@@ -181,8 +184,8 @@ def _part_read(log: TopicLog, file: DataFile, columns: set[str]) -> float:
             sizes = [_sizes(parquet.metadata.row_group(0))] if parquet.metadata.num_row_groups else []
     except (OSError, pa.ArrowInvalid):  # whoever reads the file says what is wrong with it
         return 1.0
-    every = sum(size for found in sizes for _, size in found)
-    return sum(size for found in sizes for name, size in found if name in columns) / every if every else 1.0
+    every = sum(size for group in sizes for _, size in group)
+    return sum(size for group in sizes for name, size in group if name in columns) / every if every else 1.0
 
 
 def _sizes(group: Any) -> list[tuple[str, int]]:

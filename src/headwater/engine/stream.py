@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.engine.cut import Cut
 from headwater.engine.direct import read_directly
+from headwater.engine.next_batch import NextBatch
 from headwater.engine.source import Limits, LogStream, as_pattern, check_options, schema_ddl
 from headwater.engine.workers import read_batch_with_workers, read_with_workers
 from headwater.log import TopicLog
@@ -26,15 +26,15 @@ def read_stream(
     columns: Sequence[str],
     name: str,
     options: Mapping[str, str],
-    cut: Cut | None = None,
+    next_batch: NextBatch | None = None,
 ) -> DataFrame:
     """The columns of a topic as a stream of commits, under a name that is unique in the query.
 
-    Workers, which are other processes, don't share the cut of a query: each scan asks for the head itself.
+    Workers, which are other processes, don't share the next batch of a query: each scan asks for the head itself.
     """
     check_options(options)
     if _is_in_a_folder(log):
-        return read_directly(spark, LogStream(log, columns, Limits.of(options), cut), name)
+        return read_directly(spark, LogStream(log, columns, Limits.of(options), next_batch), name)
     return read_with_workers(spark, log, columns, name, options)
 
 

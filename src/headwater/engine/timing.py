@@ -11,17 +11,12 @@ result of its time, doesn't.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.engine.view import latest_final
-from headwater.model import Emit, Hop, Tumble
 from headwater.plan import PlannedView
-from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
-from headwater.plan.stages import Aggregate, Field, Role
 
 TIMING = "timing"
 EARLY, ON_TIME, LATE = "early", "on time", "late"
@@ -38,33 +33,15 @@ def with_timing(planned: PlannedView, changes: pa.Table) -> pa.Table:
 def _timing(planned: PlannedView, changes: pa.Table) -> pa.ChunkedArray:
     if not planned.execution.settles:
         return _all(EARLY, changes)
-    if planned.emit is Emit.FINAL or _is_written_once(planned):
+    if planned.physical.written_once:
         return _all(ON_TIME, changes)
-    end = _end_of(planned)
+    end = planned.physical.end
     if end is None:
         return _all(None, changes)
-    field, offset = end
-    ends = pc.add(_values(changes, field.name), pa.scalar(offset, pa.duration("us")))
+    ends = pc.add(_values(changes, end.column), pa.scalar(end.after, pa.duration("us")))
     first = pc.is_null(changes["watermark_before"])
     passed = pc.if_else(pc.or_kleene(first, pc.greater(ends, changes["watermark_before"])), ON_TIME, LATE)
     return pc.if_else(pc.greater(ends, changes["watermark"]), EARLY, passed)
-
-
-def _is_written_once(planned: PlannedView) -> bool:
-    return not planned.is_settled and not any(isinstance(stage, Aggregate) for stage in planned.stages)
-
-
-def _end_of(planned: PlannedView) -> tuple[Field, timedelta] | None:
-    """The column that tells the end of a row, and how far after it the end is."""
-    found = {field.role: field for field in planned.root.visible if field.role is not None}
-    if Role.WINDOW_END in found:
-        return found[Role.WINDOW_END], timedelta()
-    if Role.WINDOW_TIME in found:
-        return found[Role.WINDOW_TIME], WINDOW_TIME_BEFORE_END
-    start = found.get(Role.WINDOW_START)
-    if start is not None:
-        return (start, start.window.size) if isinstance(start.window, Tumble | Hop) else None
-    return (found[Role.EVENT_TIME], latest_final(planned)) if Role.EVENT_TIME in found else None
 
 
 def _values(changes: pa.Table, name: str) -> Any:

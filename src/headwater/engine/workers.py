@@ -4,8 +4,8 @@ It needs nothing of Spark's own to reach the files, so it works wherever the log
 JVM has no file system, too. Spark plans a batch in one Python process and reads it in others, as Arrow; each of them
 has to start, and every row goes from one process to the other. Where that isn't needed, `engine.direct` is faster.
 
-Options: `topic` (a `Place`), `columns` (a JSON list), `cores`; of a stream the limits of `engine.source`, of a batch
-its `parts`.
+Options: `topic` (a `LogAddress`), `columns` (a JSON list), `cores`; of a stream the limits of `engine.source`, of a
+batch its `parts`.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def read_batch_with_workers(
 
 def _options(spark: SparkSession, log: TopicLog, columns: Sequence[str]) -> dict[str, str]:
     return {
-        "topic": _spelled(Place(log.topic, log.storage.url, tuple(log.storage.options.items()))),
+        "topic": _spelled(LogAddress(log.topic, log.storage.url, tuple(log.storage.options.items()))),
         "columns": json.dumps(list(columns)),
         "cores": str(spark.sparkContext.defaultParallelism),
     }
 
 
 @dataclass(frozen=True)
-class Place:
+class LogAddress:
     """A topic and where its log is: all that a worker needs to read it."""
 
     topic: Topic
@@ -93,7 +93,7 @@ class LogSource(DataSource):  # type: ignore[misc]
         return NAME
 
     def schema(self) -> str:
-        return schema_ddl(_place(self.options).topic, _columns(self.options))
+        return schema_ddl(_address(self.options).topic, _columns(self.options))
 
     def streamReader(self, schema: Any) -> LogStreamReader:  # noqa: N802, ARG002
         return LogStreamReader(self.options)
@@ -106,13 +106,13 @@ class _PartReader:
     """Reads the parts of a batch, anywhere."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._place = _place(options)
+        self._address = _address(options)
         self._columns = _columns(options)
         self._log: TopicLog | None = None
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Part)
-        schema = arrow_schema(self._place.topic, self._columns)
+        schema = arrow_schema(self._address.topic, self._columns)
         if partition.ticks:
             yield tick_row(schema, dict(partition.ticks))
             return
@@ -121,7 +121,7 @@ class _PartReader:
 
     def _opened(self) -> TopicLog:
         if self._log is None:
-            self._log = self._place.open()
+            self._log = self._address.open()
         return self._log
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,10 +196,10 @@ def _spelled(value: object) -> str:
     return b64encode(cloudpickle.dumps(value)).decode()
 
 
-def _place(options: Mapping[str, str]) -> Place:
-    place = pickle.loads(b64decode(options["topic"]))  # noqa: S301  # our own words, from our own driver
-    assert isinstance(place, Place)
-    return place
+def _address(options: Mapping[str, str]) -> LogAddress:
+    address = pickle.loads(b64decode(options["topic"]))  # noqa: S301  # our own words, from our own driver
+    assert isinstance(address, LogAddress)
+    return address
 
 
 def _read_parts(options: Mapping[str, str]) -> list[Part]:

@@ -4,19 +4,36 @@ from headwater.intake.arrow_stream import read_stream
 from headwater.intake.chunk import Chunk, Format
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
-from headwater.intake.dead import DEAD
 from headwater.intake.decode import Decoded, Decoder
-from headwater.intake.encode import json_lines_of
 from headwater.intake.events import Events
 from headwater.intake.files import format_of, read_file
 from headwater.intake.generate import GeneratedBatch, Generator, Lateness, Sender, to_json_lines
 from headwater.intake.json_lines import DEEPEST
 from headwater.intake.lines import LARGEST_EVENT
-from headwater.intake.places import Places
+from headwater.intake.positions import SourcePositions
 from headwater.intake.protocol import Again, Inlet, Piece, Wait
 
 __all__ = [
-    "DEAD", "DEEPEST", "LARGEST_EVENT", "Again", "Chunk", "Converted", "Decoded", "Decoder", "Events", "Format",
-    "GeneratedBatch", "Generator", "Inlet", "Lateness", "Piece", "Places", "Sender", "Wait",
-    "convert", "format_of", "json_lines_of", "read_file", "read_stream", "to_json_lines",
+    "DEEPEST",
+    "LARGEST_EVENT",
+    "Again",
+    "Chunk",
+    "Converted",
+    "Decoded",
+    "Decoder",
+    "Events",
+    "Format",
+    "GeneratedBatch",
+    "Generator",
+    "Inlet",
+    "Lateness",
+    "Piece",
+    "Sender",
+    "SourcePositions",
+    "Wait",
+    "convert",
+    "format_of",
+    "read_file",
+    "read_stream",
+    "to_json_lines",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ _PREFIX = 8
 
 @dataclass(frozen=True)
 class Header:
-    """What a message says about itself."""
+    """A message's own account of itself."""
 
     kind: int
     little_endian: bool = True
@@ -42,23 +42,23 @@ class _Table:
         return cls(held, struct.unpack_from("<I", held)[0])
 
     def number(self, field: int, form: str) -> int:
-        at = self._place(field)
+        at = self._offset_of(field)
         return self._number(form, at) if at else 0
 
     def table(self, field: int) -> _Table | None:
-        at = self._place(field)
+        at = self._offset_of(field)
         return _Table(self._held, at + self._number("<I", at)) if at else None
 
     def pairs(self, field: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         """A vector of structs of two numbers each."""
-        at = self._place(field)
+        at = self._offset_of(field)
         if not at:
             return np.zeros((0, 2), np.int64)
         begin = at + self._number("<I", at)
         count = self._number("<I", begin)
         return np.frombuffer(self._held, np.int64, 2 * count, begin + 4).reshape(count, 2)
 
-    def _place(self, field: int) -> int:
+    def _offset_of(self, field: int) -> int:
         """Where a field is; 0 if it isn't there."""
         slot = 4 + 2 * field
         offset = self._number("<H", self._offsets + slot) if slot < self._number("<H", self._offsets) else 0
@@ -72,7 +72,7 @@ class _Table:
 
 
 def header_of(message: pa.ipc.Message) -> Header:
-    """What a message says about itself; ValueError or `struct.error` if it makes no sense."""
+    """The header of a message; ValueError or `struct.error` if it makes no sense."""
     root = _Table.root(message.metadata.to_pybytes())
     kind, header = root.number(1, "<B"), root.table(2)
     if header is None:
@@ -93,7 +93,7 @@ def header_of(message: pa.ipc.Message) -> Header:
 def _decompressed(body: pa.Buffer | None, buffers: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> np.ndarray[
     tuple[int], np.dtype[np.int64]
 ]:  # fmt: skip
-    """How many bytes each buffer of a compressed batch will be."""
+    """The bytes that each buffer of a compressed batch will be."""
     held = memoryview(body) if body is not None else memoryview(b"")
     sizes = buffers[:, 1].copy()
     for at, (offset, length) in enumerate(buffers.tolist()):

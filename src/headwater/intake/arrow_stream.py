@@ -24,7 +24,7 @@ FAILS = (
     pa.ArrowException, OSError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
     NotImplementedError, RecursionError, MemoryError, struct.error,
 )  # fmt: skip
-"""What Arrow raises on bytes that aren't what they say they are."""
+"""The errors that Arrow raises on bytes that aren't what they say they are."""
 _OPTIONS = pa.ipc.IpcReadOptions(ensure_native_endian=False, use_threads=False)
 _DEEPEST = 32
 _WHOLE_COLUMNS = (
@@ -36,7 +36,7 @@ _LONG = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.ty
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a stream, or one batch of a file, may become."""
+    """The most that a stream, or one batch of a file, may become."""
 
     bytes: int = 256 * 1024 * 1024
     rows: int = 1_000_000
@@ -46,9 +46,9 @@ class Budget:
 
 
 BODY = Budget()
-"""What the body of a request may become."""
+"""The most that the body of a request may become."""
 BATCH_OF_FILE = Budget(bytes=2**31, rows=2**26, values=2**28, columns=10_000, messages=2**62)
-"""What one batch of a file may become; a file has any number of them."""
+"""The most that one batch of a file may become; a file has any number of them."""
 
 
 def read_stream(body: bytes, budget: Budget = BODY) -> pa.Table:
@@ -161,7 +161,7 @@ def _without_absent_views(array: pa.Array) -> pa.Array:
 
 
 def _size(array: pa.Array) -> int:
-    """How many bytes an array takes in plain."""
+    """The bytes that an array takes in plain."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
@@ -185,7 +185,7 @@ def _child(array: pa.Array, at: int) -> pa.Array:
 
 
 def _lengths(array: pa.Array) -> pa.Array:
-    """How many bytes each value takes in plain; a nested one as many as all of them, which is too many."""
+    """The bytes that each value takes in plain; a nested one as many as all of them, which is too many."""
     kind = array.type
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return _lengths_of_views(array)

@@ -14,10 +14,9 @@ from headwater.intake.redrive import Redriven
 from headwater.log import TopicLog
 from headwater.log.read import read
 from headwater.model import INSTANT, Column, Stream, Topic
+from headwater.model.letter import SEEN
 
 _COLUMNS = {"first": pa.int64(), "last": pa.int64(), "error": pa.string(), "rows": pa.int64(), "dead": pa.int64()}
-SEEN = pa.schema([("first_seen_at", INSTANT), ("last_seen_at", INSTANT), ("attempts", pa.int64())])
-"""What is added to dead letters."""
 
 
 def redrives_topic(topic: Topic) -> Topic:
@@ -54,6 +53,6 @@ def _redrives(log: TopicLog) -> list[dict[str, Any]]:
     """Oldest first; `at` in microseconds."""
     if log.head < 0:
         return []
-    found = read(log, columns=["first", "last", "error", "_arrived_at"])
-    at = found["_arrived_at"].cast(pa.int64()).to_pylist()
-    return [row | {"at": when} for row, when in zip(found.to_pylist(), at, strict=True)]
+    redrives = read(log, columns=["first", "last", "error", "_arrived_at"])
+    at = redrives["_arrived_at"].cast(pa.int64()).to_pylist()
+    return [row | {"at": when} for row, when in zip(redrives.to_pylist(), at, strict=True)]

@@ -10,26 +10,30 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from headwater.errors import ArgumentRefused, ExtraMissing
+from headwater.errors import ArgumentRefused
+from headwater.installed import extra
 from headwater.intake.arrow_stream import BATCH_OF_FILE, check_headers, check_schema, checked
 from headwater.intake.chunk import Chunk, Format
+from headwater.intake.parquet_file import batches
 
 _ARROW = b"ARROW1"
-"""How a file of Arrow begins; a stream doesn't."""
+"""The beginning of a file of Arrow; a stream doesn't."""
 _BEFORE_MESSAGES = 8
 
 
 def _parquet(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
     _refuse_streams(source, "Parquet")
-    size = source.stat().st_size if isinstance(source, Path) else 0
-    with pq.ParquetFile(source) as file:
-        total, first = max(1, file.metadata.num_rows), 1
-        for batch in file.iter_batches(batch_size=batch_rows):
+    with pa.OSFile(str(source)) if isinstance(source, Path) else nullcontext(_native(source)) as file:
+        first = 1
+        for batch, rows in batches(file, batch_rows):
             done = first - 1 + batch.num_rows
-            yield Chunk(pa.Table.from_batches([batch]), "parquet", first, size * done // total)
+            yield Chunk(pa.Table.from_batches([batch]), "parquet", first, file.size() * done // max(1, rows))
             first = done + 1
+
+
+def _native(source: Any) -> Any:
+    return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, "r")
 
 
 def _arrow(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
@@ -53,27 +57,21 @@ def _arrow_tables(file: Any, is_file: bool) -> Iterator[pa.Table]:
     file.seek(0)
     opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
     check_schema(opened.schema, BATCH_OF_FILE)
-    batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else iter(opened)
-    for batch in batches:
+    held = map(opened.get_batch, range(opened.num_record_batches)) if is_file else iter(opened)
+    for batch in held:
         yield checked(pa.Table.from_batches([batch]), BATCH_OF_FILE)
 
 
 def _avro(source: Path | Any, batch_rows: int) -> Iterator[Chunk]:
     """Avro's object container files."""
-    try:
+    with extra("kafka", "a file of Avro"):
         from fastavro import reader
 
-        from headwater.intake.schema.avro import read_decimals_exactly
-    except ModuleNotFoundError as cause:
-        raise ExtraMissing(
-            "a file of Avro needs the package fastavro",
-            detail="It is not installed: it comes with an extra.",
-            hint="Run `pip install 'headwater[kafka]'`.",
-        ) from cause
+        from headwater.schemas.avro import read_decimals_exactly
     read_decimals_exactly()
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
-        first, found = 1, reader(file)
-        records: Iterator[Any] = map(_with_texts, found) if _has_uuids(found.writer_schema) else iter(found)
+        first, decoded = 1, reader(file)
+        records: Iterator[Any] = map(_with_texts, decoded) if _has_uuids(decoded.writer_schema) else iter(decoded)
         while rows := list(islice(records, batch_rows)):
             yield Chunk(rows, "avro", first, file.tell() if hasattr(file, "tell") else 0)
             first += len(rows)
@@ -89,9 +87,9 @@ def _with_texts(value: Any) -> Any:
         case UUID():
             return str(value)
         case dict():
-            return {name: _with_texts(found) for name, found in value.items()}
+            return {name: _with_texts(field) for name, field in value.items()}
         case list():
-            return [_with_texts(found) for found in value]
+            return [_with_texts(item) for item in value]
         case _:
             return value
 
@@ -108,4 +106,4 @@ BINARY: dict[Format, Callable[[Path | Any, int], Iterator[Chunk]]] = {
     "arrow": _arrow,
     "avro": _avro,
 }
-"""How to read each of these formats, from a path or a stream that can be read from its end."""
+"""The readers of these formats, from a path or a stream that can be read from its end."""

@@ -59,7 +59,7 @@ class Chunk:
             case bytes() as lines:
                 return replace(self, data=cut(lines, gone)[1], first=number + 1)
             case Records():
-                return replace(self, data=_kept(self.data, lambda found: found > number), first=number + 1)
+                return replace(self, data=_kept(self.data, lambda event: event > number), first=number + 1)
             case list() as rows:
                 return replace(self, data=rows[gone:], first=number + 1)
             case _:
@@ -76,7 +76,7 @@ class Chunk:
                 lines[number - self.first] = b""  # a blank line is no event
             yield replace(self, data=b"\n".join(lines))
         elif isinstance(self.data, Records):
-            yield replace(self, data=_kept(self.data, lambda found: found not in numbers))
+            yield replace(self, data=_kept(self.data, lambda event: event not in numbers))
         else:
             for before, at in pairwise([self.first - 1, *gone, self.last + 1]):
                 if at - before > 1:
@@ -93,7 +93,7 @@ def _kept(records: Records, keeps: Any) -> Records:
 
 
 def count_lines(block: bytes) -> int:
-    """How many lines a block has; the last one may have no end."""
+    """The number of lines of a block; the last one may have no end."""
     return block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))
 
 

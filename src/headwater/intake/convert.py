@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from headwater.intake.converted import Converted, attempt, only_where
 from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
-from headwater.model import INSTANT, rescale, spell_decimals
+from headwater.model import INSTANT, is_number, rescale, spell_decimals
 from headwater.model.decimals import spell_decimal
 
 Rule = Callable[[pa.Array], pa.Array | Converted]
@@ -32,8 +32,8 @@ _ZONED = r"[T ].*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool = False) -> Converted:
     """The array in the declared type, with the values marked that don't fit.
 
-    >>> found = convert(pa.array(["12.50", "12.345"]), pa.decimal128(12, 2))
-    >>> [str(value) for value in found.values], found.bad.to_pylist()
+    >>> amounts = convert(pa.array(["12.50", "12.345"]), pa.decimal128(12, 2))
+    >>> [str(value) for value in amounts.values], amounts.bad.to_pylist()
     (['12.50', 'None'], [False, True])
     """
     plain = _plain(array)
@@ -107,16 +107,12 @@ def _cast(kind: pa.DataType) -> Rule:
     return lambda array: array.cast(kind)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
 def _integer_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | None:
     if text:  # by way of a decimal: Arrow's own reading of text takes hexadecimal and refuses 1.0
         return lambda array: _whole(_decimals(array, _WHOLE), kind)
     if pa.types.is_decimal(source):
         return lambda array: rescale(array, _WHOLE).cast(kind)
-    return _cast(kind) if _is_number(source) else None
+    return _cast(kind) if is_number(source) else None
 
 
 def _float_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | None:
@@ -132,7 +128,7 @@ def _float_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | No
 
 
 def _named(array: pa.Array) -> pa.Array:
-    """What is no number, by the names that JSON without such values has for it, and that outlets write."""
+    """The values that are no numbers, by the names that JSON without such values has for it, and that outlets write."""
     if pc.any(pc.invert(pc.is_in(array.drop_null(), _NO_NUMBERS))).as_py():
         raise ValueError("a string is no number")
     return array
@@ -174,14 +170,14 @@ def _decimals(texts: pa.Array, kind: pa.DataType) -> Converted:
     return Converted(values, pc.and_(values.is_null(), texts.is_valid()) if bad else None)
 
 
-def _whole(found: Converted, kind: pa.DataType) -> Converted:
-    return Converted(found.values.cast(kind), found.bad)
+def _whole(converted: Converted, kind: pa.DataType) -> Converted:
+    return Converted(converted.values.cast(kind), converted.bad)
 
 
 def _from_base64(array: pa.Array) -> pa.Array:
     """One call per value: Arrow has no kernel for base64."""
-    found = (None if text is None else binascii.a2b_base64(text, strict_mode=True) for text in array.to_pylist())
-    return pa.array(list(found), pa.binary())
+    decoded = (None if text is None else binascii.a2b_base64(text, strict_mode=True) for text in array.to_pylist())
+    return pa.array(list(decoded), pa.binary())
 
 
 def _date_rule(source: pa.DataType, kind: pa.DataType) -> Rule | None:
@@ -240,10 +236,10 @@ def _convert_nested(array: pa.Array, kind: pa.DataType, text: bool) -> Converted
 
 
 def _convert_struct(array: pa.Array, kind: pa.DataType, text: bool) -> Converted:
-    given = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+    fields = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
     children = []
     for field in kind:
-        child = given.get(field.name)
+        child = fields.get(field.name)
         nothing = Converted(pa.nulls(len(array), field.type))
         children.append(nothing if child is None else convert(child, field.type, text=text))
     return assemble_struct(array.is_valid(), children, kind)
@@ -252,8 +248,8 @@ def _convert_struct(array: pa.Array, kind: pa.DataType, text: bool) -> Converted
 def _convert_map(array: pa.Array, kind: pa.DataType, text: bool) -> Converted:
     entries = map_as_list(array)
     keys, items = entries.flatten().flatten()
-    found = convert(keys, kind.key_type, text=text), convert(items, kind.item_type, text=text)
-    return assemble_map(array.is_valid(), pc.list_value_length(entries), *found, kind)
+    parts = convert(keys, kind.key_type, text=text), convert(items, kind.item_type, text=text)
+    return assemble_map(array.is_valid(), pc.list_value_length(entries), *parts, kind)
 
 
 def map_as_list(array: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What becomes of values that are taken into a declared type: an array of it, and a mark on each that doesn't fit."""
+"""Values that are taken into a declared type: an array of it, and a mark on each that doesn't fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 Some = TypeVar("Some", bound=Sequence[Any])
 
 DOESNT_FIT = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, OverflowError, TypeError)
-"""What a rule may raise to say that some value doesn't fit."""
+"""The errors by which a rule says that some value doesn't fit."""
 
 _PIECES = 8
 
@@ -36,8 +36,8 @@ def _gather(
     values: Some, rule: Callable[[Some], pa.Array | Converted], kind: pa.DataType, parts: list[Converted]
 ) -> None:
     try:
-        found = rule(values)
-        parts.append(found if isinstance(found, Converted) else Converted(found))
+        made = rule(values)
+        parts.append(made if isinstance(made, Converted) else Converted(made))
         return
     except DOESNT_FIT:
         if len(values) == 1:

@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from headwater.errors import ArgumentRefused, UnreadableEvent
-from headwater.intake.batch import Batch, Part, merge
 from headwater.intake.chunk import Chunk, Records
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.json_lines import examine_messages, parse_value
 from headwater.intake.layout import Layout
-from headwater.intake.lines import Lines, examine, join, read_in_pieces
+from headwater.intake.lines import LineOriginals, Lines, examine, join, read_in_pieces
 from headwater.intake.messages import Separated
+from headwater.intake.parsed import Parsed, Part, merge
 from headwater.intake.rows import find_unknown_columns
 from headwater.intake.unknown import Unknown
 from headwater.intake.values import column_of
@@ -45,7 +45,7 @@ class Header:
         return _fields(record, self.delimiter)
 
     def leaves_open(self, record: str) -> bool:
-        """Whether a quoted field starts in the record and doesn't end in it."""
+        """Tells whether a quoted field starts in the record and doesn't end in it."""
         reader = csv.reader(io.StringIO(record, newline=""), delimiter=self.delimiter, strict=True)
         try:
             deque(reader, maxlen=0)
@@ -62,31 +62,15 @@ def _fields(record: str, delimiter: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class CsvOriginals:
-    """The records that rows were read from."""
+class CsvOriginals(LineOriginals):
+    """The records that rows were read from, each at the number of the line that it starts on."""
 
-    lines: Lines
-    places: pa.Array
     header: Header
-
-    def content(self, row: int) -> bytes:
-        """The record as it was."""
-        found: bytes = self.lines.raw[self.index(row)].as_py()
-        return found
 
     def value(self, row: int, name: str) -> Any:
         """The text of the field."""
         fields = self.header.fields(self.lines.texts[self.index(row)].as_py())
         return dict(zip(self.header.names, fields, strict=False)).get(name)
-
-    def index(self, row: int) -> int:
-        """The record's place in its chunk."""
-        place: int = self.places[row].as_py()
-        return place
-
-    def position(self, row: int) -> str:
-        """The file and the number of the line that the record starts on."""
-        return self.lines.position(self.index(row))
 
 
 class CsvLines:
@@ -95,7 +79,7 @@ class CsvLines:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def read(self, chunk: Chunk, where: str) -> Iterator[Batch]:
+    def read(self, chunk: Chunk, where: str) -> Iterator[Parsed]:
         """The rows of a chunk, and letters for the records that aren't rows."""
         assert isinstance(chunk.data, Records)
         header = self._header(chunk, where)
@@ -104,9 +88,9 @@ class CsvLines:
         lines = _without_line_end(examined)
         whole, refused = self._read(lines, header)
         originals = CsvOriginals(lines, whole.lines, header)
-        yield Batch(whole.columns, originals, letters + refused, unknown=whole.unknown)
+        yield Parsed(whole.columns, originals, letters + refused, unknown=whole.unknown)
 
-    def read_messages(self, separated: Separated, where: str) -> Batch:
+    def read_messages(self, separated: Separated, where: str) -> Parsed:
         """The rows of messages, each one record that may hold newlines, and letters for all others, empty ones too."""
         messages, header = separated.messages, Header(separated.names, separated.delimiter)
         lines, letters = examine_messages(messages, where, _without_line_end)
@@ -114,21 +98,21 @@ class CsvLines:
         columns = list(whole.columns)
         for name, values in messages.beside.items():
             columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
-        return Batch(columns, CsvOriginals(lines, whole.lines, header), letters + refused, unknown=whole.unknown)
+        return Parsed(columns, CsvOriginals(lines, whole.lines, header), letters + refused, unknown=whole.unknown)
 
     def _read(self, lines: Lines, header: Header) -> tuple[Part, list[Letter]]:
         """The rows of records, and letters for those that aren't rows; blank ones are neither."""
         present, odd = lines.present(), _with_odd_quotes(lines.texts)
         parts = [self._part(None, header, pa.array([], pa.uint64()))]
         doubtful = pc.indices_nonzero(pc.and_(present, odd)).to_pylist()
-        found = pc.indices_nonzero(pc.and_not(present, odd))
-        texts = lines.texts.take(found)
+        plain = pc.indices_nonzero(pc.and_not(present, odd))
+        texts = lines.texts.take(plain)
         for start, stop, table in read_in_pieces(len(texts), lambda a, b: self._table(texts.slice(a, b - a), header)):
-            places = found.slice(start, stop - start)
+            indices = plain.slice(start, stop - start)
             if table is None:
-                doubtful += places.to_pylist()
+                doubtful += indices.to_pylist()
             else:
-                parts.append(self._part(table, header, places))
+                parts.append(self._part(table, header, indices))
         careful, refused = self._one_by_one(lines, doubtful, header)
         return merge(parts + careful), refused
 
@@ -136,8 +120,8 @@ class CsvLines:
         assert isinstance(chunk.data, Records)
         text = chunk.data.header.decode("utf-8", "replace").rstrip("\r")
         delimiter = _DELIMITERS[chunk.format]
-        given = _fields(text, delimiter)
-        names = tuple(name if name in self._layout.names else name.strip() for name in given)
+        fields = _fields(text, delimiter)
+        names = tuple(name if name in self._layout.names else name.strip() for name in fields)
         missing = [name for name in self._layout.needed if not set(names) & set(self._layout.names_of(name))]
         doubled = sorted({name for name in names if names.count(name) > 1})
         if missing or doubled:
@@ -167,14 +151,14 @@ class CsvLines:
             return None
         return table if table.num_rows == len(texts) else None
 
-    def _part(self, table: pa.Table | None, header: Header, places: pa.Array) -> Part:
-        columns = self._columns(table, header, len(places))
+    def _part(self, table: pa.Table | None, header: Header, indices: pa.Array) -> Part:
+        columns = self._columns(table, header, len(indices))
         if table is None or set(header.names) <= set(self._layout.names):
-            return Part(columns, places)
+            return Part(columns, indices)
         unknown = find_unknown_columns(self._layout, table, columns)
-        numbers = places.to_pylist() if unknown.named else []
+        numbers = indices.to_pylist() if unknown.named else []
         named = {numbers[row]: names for row, names in unknown.named.items()}
-        return Part(columns, places, Unknown(unknown.counts, named))
+        return Part(columns, indices, Unknown(unknown.counts, named))
 
     def _columns(self, table: pa.Table | None, header: Header, count: int) -> list[Converted]:
         columns = []
@@ -187,15 +171,15 @@ class CsvLines:
                 columns.append(convert(table.column(name), kind, text=True))
         return columns
 
-    def _one_by_one(self, lines: Lines, places: Sequence[int], header: Header) -> tuple[list[Part], list[Letter]]:
+    def _one_by_one(self, lines: Lines, indices: Sequence[int], header: Header) -> tuple[list[Part], list[Letter]]:
         parts, letters = [], []
-        for place in places:
-            record = lines.texts[place].as_py()
-            table = None if header.leaves_open(record) else self._table(lines.texts.slice(place, 1), header)
+        for index in indices:
+            record = lines.texts[index].as_py()
+            table = None if header.leaves_open(record) else self._table(lines.texts.slice(index, 1), header)
             if table is None:
-                letters.append(lines.letter(place, UnreadableEvent, _why(header, record)))
+                letters.append(lines.letter(index, UnreadableEvent, _why(header, record)))
             else:
-                parts.append(self._part(table, header, pa.array([place], pa.uint64())))
+                parts.append(self._part(table, header, pa.array([index], pa.uint64())))
         return parts, letters
 
 

@@ -9,43 +9,28 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import DataError
-from headwater.intake.encode import spell
-from headwater.model import INSTANT, Column, Stream, Topic
-
-DEAD = pa.schema(
-    [
-        pa.field("bytes", pa.binary(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("error", pa.string(), nullable=False),
-        pa.field("source", pa.string()),
-        pa.field("position", pa.string(), nullable=False),
-        pa.field("key", pa.binary()),
-        pa.field("sent_at", INSTANT),
-        pa.field("headers", pa.map_(pa.string(), pa.binary())),
-    ]
-)
-"""The columns of dead letters. `error` is the code of a `DataError`; `reason` is a sentence for people. The last three
-are a message's *envelope*: what came beside its value, NULL where an event came otherwise."""
+from headwater.json_text import spell
+from headwater.model import Topic
+from headwater.model.letter import DEAD, letters_topic
 
 ENVELOPE = [DEAD.field(name) for name in ("key", "sent_at", "headers")]
 
 NO_LETTERS = DEAD.empty_table()
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""How many bytes of an event a dead letter keeps; only an event that is far too large has more."""
+"""The bytes of an event that a dead letter keeps; only an event that is far too large has more."""
 
 _SHOWN = 80
 
 
 def dead_topic(topic: Topic) -> Topic:
     """The topic that keeps another one's dead letters; it has the same name, in a log of its own."""
-    columns = tuple(Column(field.name, field.type, field.nullable) for field in DEAD)
-    return Stream(name=topic.name, columns=columns, comment=f"What could not be read as {topic.name}, and why")
+    return letters_topic(topic.name, f"What could not be read as {topic.name}, and why")
 
 
 @dataclass(frozen=True)
 class Letter:
-    """One dead letter before its source is known. `index` is its place among the lines or rows that came with it."""
+    """One dead letter before its source is known. `index` counts it among the lines or rows that came with it."""
 
     index: int
     content: bytes
@@ -56,16 +41,16 @@ class Letter:
 
 def table_of(letters: Iterable[Letter], source: str | None) -> pa.Table:
     """The letters as a table, in the order in which they came."""
-    found = sorted(letters, key=lambda letter: letter.index)
-    if not found:
+    ordered = sorted(letters, key=lambda letter: letter.index)
+    if not ordered:
         return NO_LETTERS
     columns = [
-        pa.array([letter.content[:KEPT_BYTES] for letter in found], pa.binary()),
-        pa.array([letter.reason for letter in found], pa.string()),
-        pa.array([letter.error.code() for letter in found], pa.string()),
-        pa.repeat(pa.scalar(source, pa.string()), len(found)),
-        pa.array([letter.position for letter in found], pa.string()),
-        *(pa.nulls(len(found), field.type) for field in ENVELOPE),
+        pa.array([letter.content[:KEPT_BYTES] for letter in ordered], pa.binary()),
+        pa.array([letter.reason.encode("utf-8", "backslashreplace") for letter in ordered], pa.string()),
+        pa.array([letter.error.code() for letter in ordered], pa.string()),
+        pa.repeat(pa.scalar(source, pa.string()), len(ordered)),
+        pa.array([letter.position for letter in ordered], pa.string()),
+        *(pa.nulls(len(ordered), field.type) for field in ENVELOPE),
     ]
     return pa.Table.from_arrays(columns, schema=DEAD)
 

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused, NotUpcast, UnknownField, WrongType
-from headwater.intake.batch import Batch
 from headwater.intake.chunk import Chunk
 from headwater.intake.csv_lines import CsvLines
-from headwater.intake.dead import DEAD, NO_LETTERS, Letter, shorten, table_of
+from headwater.intake.dead import NO_LETTERS, Letter, shorten, table_of
 from headwater.intake.door import Objection, default_operations, objections
 from headwater.intake.earlier import Earlier
 from headwater.intake.identity import identities
@@ -24,12 +23,14 @@ from headwater.intake.json_lines import JsonLines
 from headwater.intake.layout import Layout, layout_of
 from headwater.intake.lines import LINES_AT_ONCE, pieces
 from headwater.intake.messages import Messages, Poison, Readable, Records, Separated, Version
+from headwater.intake.parsed import Parsed
 from headwater.intake.records import read_records
 from headwater.intake.resolve import misfits, resolve
 from headwater.intake.rows import as_table, frame_rows, read_rows, read_table
 from headwater.intake.values import describe_misfit
 from headwater.log.counts import Counts, together
 from headwater.model import Topic
+from headwater.model.letter import DEAD
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -86,7 +87,7 @@ class Decoder:
         `version` is that of the data if it is an earlier one; messages may tell theirs themselves.
         """
         if version is not None and not isinstance(self._chosen(version), Poison):
-            found = self._of_version(data, where, version)
+            read = self._of_version(data, where, version)
         elif version is not None:
             raise ArgumentRefused(
                 f'"{self.topic.name}" can\'t be given rows of version {version}',
@@ -94,19 +95,19 @@ class Decoder:
                 hint=f'Declare an upcast: @hw.upcast("{self.topic.name}", from_version={version}, columns={{…}}).',
             )
         else:
-            found = self._told(data, where)
-        done = [self._finish(batch, source, arrived_at) for batch in found]
+            read = self._told(data, where)
+        done = [self._finish(parsed, source, arrived_at) for parsed in read]
         if len(done) == 1:
             return done[0]
         rows = pa.concat_tables([part.rows for part in done] or [self.schema.empty_table()]).combine_chunks()
         dead = pa.concat_tables([part.dead for part in done] or [NO_LETTERS]).combine_chunks()
         return Decoded(rows, dead, together(part.unknown for part in done))
 
-    def _told(self, data: Any, where: str) -> Iterator[Batch]:
-        """The batches of data whose messages may tell their versions: run by run of one version."""
+    def _told(self, data: Any, where: str) -> Iterator[Parsed]:
+        """The parts of data whose messages may tell their versions: run by run of one version."""
         versions = _versions(data)
         if versions is None or all(version == self.topic.version for version in versions):
-            yield from self._reads.batches(data, where)
+            yield from self._reads.parse(data, where)
             return
         at = 0
         for version, run in groupby(versions):
@@ -119,17 +120,17 @@ class Decoder:
                 yield from self._of_version(part, where, chosen)
             at += count
 
-    def _of_version(self, data: Any, where: str, version: int) -> Iterator[Batch]:
+    def _of_version(self, data: Any, where: str, version: int) -> Iterator[Parsed]:
         if version == self.topic.version:
-            yield from self._reads.batches(data, where)
+            yield from self._reads.parse(data, where)
             return
         if version not in self._earlier:
             earlier = Earlier(self.topic, version)
             self._earlier[version] = earlier, _Reads(earlier.layout)
         earlier, reads = self._earlier[version]
         beside = dict(_messages(data).beside) if isinstance(data, Messages | Records | Separated) else {}
-        for batch in reads.batches(_only(data, earlier.layout), where):
-            yield earlier.brought(batch, beside)
+        for parsed in reads.parse(_only(data, earlier.layout), where):
+            yield earlier.brought(parsed, beside)
 
     def _chosen(self, version: int) -> int | Poison:
         """The version, if it is one that is read."""
@@ -143,27 +144,27 @@ class Decoder:
         known = sorted({*(upcast.from_version for upcast in self.topic.upcasts), self.topic.version})
         return f"version {known[0]}" if len(known) == 1 else f"versions {', '.join(map(str, known))}"
 
-    def _finish(self, batch: Batch, source: str | None, arrived_at: datetime | None) -> Decoded:
-        columns = resolve(self._layout, batch)
+    def _finish(self, parsed: Parsed, source: str | None, arrived_at: datetime | None) -> Decoded:
+        columns = resolve(self._layout, parsed)
         default_operations(self._layout, columns)
-        found = [*self._misfits(batch), *_strange(batch), *objections(self._layout, columns, arrived_at)]
+        raised = [*self._misfits(parsed), *_strange(parsed), *objections(self._layout, columns, arrived_at)]
         arrays = [column.values for column in columns]
-        letters = batch.letters
-        if found:
-            mask = found[0].mask
-            for objection in found[1:]:
+        letters = parsed.letters
+        if raised:
+            mask = raised[0].mask
+            for objection in raised[1:]:
                 mask = pc.or_(mask, objection.mask)
-            letters = letters + _letters(batch, found, pc.indices_nonzero(mask).to_pylist())
+            letters = letters + _letters(parsed, raised, pc.indices_nonzero(mask).to_pylist())
             kept = pc.invert(mask)
             arrays = [array.filter(kept) for array in arrays]
         ids = identities(self._layout, arrays)
         rows = pa.Table.from_arrays(arrays if ids is None else [*arrays, ids], schema=self.schema)
-        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS, batch.unknown.counts)
+        return Decoded(rows, table_of(letters, source) if letters else NO_LETTERS, parsed.unknown.counts)
 
-    def _misfits(self, batch: Batch) -> Iterator[Objection]:
+    def _misfits(self, parsed: Parsed) -> Iterator[Objection]:
         layout = self._layout
-        for at, bad in misfits(layout, batch):
-            yield _misfit(batch, layout.names[at], layout.kinds[at], bad)
+        for at, bad in misfits(layout, parsed):
+            yield _misfit(parsed, layout.names[at], layout.kinds[at], bad)
 
 
 class _Reads:
@@ -174,7 +175,7 @@ class _Reads:
         self._json = JsonLines(layout)
         self._csv = CsvLines(layout)
 
-    def batches(self, data: Any, where: str) -> Iterator[Batch]:
+    def parse(self, data: Any, where: str) -> Iterator[Parsed]:
         """The rows of data in the layout's columns, and letters for what can't be read."""
         if type(data) is dict:
             yield read_rows(self._layout, [data], where)
@@ -204,15 +205,15 @@ class _Reads:
                 hint="give rows as mappings, an Arrow table, a DataFrame, or JSON lines.",
             )
 
-    def _rows(self, rows: Sequence[Any], where: str) -> Iterator[Batch]:
+    def _rows(self, rows: Sequence[Any], where: str) -> Iterator[Parsed]:
         for first in range(0, len(rows), LINES_AT_ONCE):
             yield read_rows(self._layout, rows[first : first + LINES_AT_ONCE], where, first)
 
-    def _lines(self, block: bytes, where: str, first: int) -> Iterator[Batch]:
+    def _lines(self, block: bytes, where: str, first: int) -> Iterator[Parsed]:
         for before, piece in pieces(block.removeprefix(_BYTE_ORDER_MARK) if first == 1 else block):
             yield self._json.read(piece, where, first + before)
 
-    def _chunk(self, chunk: Chunk, where: str) -> Iterator[Batch]:
+    def _chunk(self, chunk: Chunk, where: str) -> Iterator[Parsed]:
         if isinstance(chunk.data, pa.Table):
             yield from read_table(self._layout, chunk.data, where, chunk.first)
         elif isinstance(chunk.data, bytes):
@@ -240,16 +241,16 @@ def _only(data: Any, layout: Layout) -> Any:
     return kept if isinstance(data, Messages) else replace(data, messages=kept)
 
 
-def _misfit(batch: Batch, name: str, kind: pa.DataType, bad: pa.Array) -> Objection:
+def _misfit(parsed: Parsed, name: str, kind: pa.DataType, bad: pa.Array) -> Objection:
     def reason(row: int) -> str:
-        return describe_misfit(name, batch.originals.value(row, name), kind, shorten)
+        return describe_misfit(name, parsed.originals.value(row, name), kind, shorten)
 
     return Objection(bad, WrongType, reason)
 
 
-def _strange(batch: Batch) -> Iterator[Objection]:
+def _strange(parsed: Parsed) -> Iterator[Objection]:
     """Objects to the rows with fields that no column declares, where the topic takes none."""
-    named, originals = batch.unknown.named, batch.originals
+    named, originals = parsed.unknown.named, parsed.originals
     if not named:
         return
 
@@ -257,15 +258,15 @@ def _strange(batch: Batch) -> Iterator[Objection]:
         names = ", ".join(shorten(name) for name in named[originals.index(row)])
         return f"no column declares the {'fields' if ', ' in names else 'field'} {names}"
 
-    count = len(batch.columns[0].values)
+    count = len(parsed.columns[0].values)
     yield Objection(pa.array([originals.index(row) in named for row in range(count)], pa.bool_()), UnknownField, reason)
 
 
-def _letters(batch: Batch, found: Sequence[Objection], rows: Sequence[int]) -> list[Letter]:
+def _letters(parsed: Parsed, objections: Sequence[Objection], rows: Sequence[int]) -> list[Letter]:
     """One letter per row, whose reason names every objection to it."""
-    letters, originals = [], batch.originals
+    letters, originals = [], parsed.originals
     for row in rows:
-        raised = [objection for objection in found if objection.mask[row].as_py()]
+        raised = [objection for objection in objections if objection.mask[row].as_py()]
         reason = "; ".join(objection.reason(row) for objection in raised)
         letters.append(
             Letter(originals.index(row), originals.content(row), reason, raised[0].error, originals.position(row))

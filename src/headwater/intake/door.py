@@ -36,8 +36,8 @@ class Objection:
 def default_operations(layout: Layout, columns: list[Converted]) -> None:
     """Set `_op` to `upsert` where a table's row doesn't say."""
     if layout.is_table:
-        given = columns[layout.operation]
-        columns[layout.operation] = Converted(given.values.fill_null(UPSERT), given.bad)
+        operations = columns[layout.operation]
+        columns[layout.operation] = Converted(operations.values.fill_null(UPSERT), operations.bad)
 
 
 def objections(layout: Layout, columns: Sequence[Converted], arrived_at: datetime | None) -> Iterator[Objection]:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import NotUpcast, UpcastFailed, WrongType
-from headwater.intake.batch import Batch, Originals
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter, shorten
 from headwater.intake.layout import layout_of
+from headwater.intake.parsed import Originals, Parsed
 from headwater.intake.resolve import misfits, resolve
 from headwater.intake.values import describe_misfit
 from headwater.log.upcast import Upcasts
@@ -24,7 +24,7 @@ _PIECES = 8
 
 @dataclass(frozen=True)
 class _Some:
-    """What some rows of a batch were made from; `rows` are their places in it."""
+    """The events that some parsed rows were made from; `rows` are their indices."""
 
     originals: Originals
     rows: Sequence[int]
@@ -50,41 +50,41 @@ class Earlier:
         self._today = layout_of(topic)
         self.layout = layout_of(_declared(topic, self._upcasts))
 
-    def brought(self, batch: Batch, beside: Mapping[str, pa.Array]) -> Batch:
-        """The batch in today's columns, with letters for rows that don't fit their version or that an upcast fails on.
+    def brought(self, parsed: Parsed, beside: Mapping[str, pa.Array]) -> Parsed:
+        """The rows in today's columns, with letters for rows that don't fit their version or that an upcast fails on.
 
         `beside` are the columns that come from beside the events, which no upcast makes.
         """
-        columns, refused = resolve(self.layout, batch), self._misfits(batch)
+        columns, refused = resolve(self.layout, parsed), self._misfits(parsed)
         good = [row for row in range(len(columns[0].values)) if row not in refused]
         names = self.layout.names[: self.layout.payload]
         rows = pa.Table.from_arrays([column.values for column in columns[: len(names)]], names=list(names))
         parts: list[pa.Table] = []
         kept: list[int] = []
         self._upcast(rows.take(pa.array(good, pa.int64())), good, parts, kept, refused)
-        originals = batch.originals
+        originals = parsed.originals
         letters = [
             Letter(originals.index(row), originals.content(row), reason, error, originals.position(row))
             for row, (error, reason) in refused.items()
         ]
         some = _Some(originals, kept)
         made = self._columns(parts, columns, some, beside)
-        return Batch(made, some, [*batch.letters, *letters], explicit=True, unknown=batch.unknown)
+        return Parsed(made, some, [*parsed.letters, *letters], explicit=True, unknown=parsed.unknown)
 
-    def _misfits(self, batch: Batch) -> dict[int, tuple[type[Any], str]]:
+    def _misfits(self, parsed: Parsed) -> dict[int, tuple[type[Any], str]]:
         """Why rows aren't rows of their version."""
-        found: dict[int, tuple[type[Any], str]] = {}
-        for at, bad in misfits(self.layout, batch):
+        reasons: dict[int, tuple[type[Any], str]] = {}
+        for at, bad in misfits(self.layout, parsed):
             name, kind = self.layout.names[at], self.layout.kinds[at]
             for row in pc.indices_nonzero(bad).to_pylist():
-                reason = describe_misfit(name, batch.originals.value(row, name), kind, shorten)
-                found[row] = WrongType, f"{found[row][1]}; {reason}" if row in found else reason
-        return found
+                reason = describe_misfit(name, parsed.originals.value(row, name), kind, shorten)
+                reasons[row] = WrongType, f"{reasons[row][1]}; {reason}" if row in reasons else reason
+        return reasons
 
     def _upcast(
         self,
         rows: pa.Table,
-        places: Sequence[int],
+        indices: Sequence[int],
         parts: list[pa.Table],
         kept: list[int],
         refused: dict[int, tuple[type[Any], str]],
@@ -92,14 +92,14 @@ class Earlier:
         """Upcast rows; if it fails on them, ever smaller pieces, until those that it fails on stand alone."""
         try:
             parts.append(self._upcasts(rows))
-            kept += places
+            kept += indices
         except UpcastFailed as failed:
-            if len(places) == 1:
-                refused[places[0]] = NotUpcast, f"{failed.summary}. {failed.detail or ''}".strip()
+            if len(indices) == 1:
+                refused[indices[0]] = NotUpcast, f"{failed.summary}. {failed.detail or ''}".strip()
                 return
-            step = -(-len(places) // _PIECES)
-            for at in range(0, len(places), step):
-                self._upcast(rows.slice(at, step), places[at : at + step], parts, kept, refused)
+            step = -(-len(indices) // _PIECES)
+            for at in range(0, len(indices), step):
+                self._upcast(rows.slice(at, step), indices[at : at + step], parts, kept, refused)
 
     def _columns(
         self, parts: list[pa.Table], columns: list[Converted], some: _Some, beside: Mapping[str, pa.Array]
@@ -109,15 +109,15 @@ class Earlier:
         made = []
         for name, kind in zip(today.names, today.kinds, strict=True):
             if name in beside:
-                places = [some.index(row) for row in range(count)]
-                made.append(Converted(beside[name].take(pa.array(places, pa.int64()))))
+                indices = [some.index(row) for row in range(count)]
+                made.append(Converted(beside[name].take(pa.array(indices, pa.int64()))))
             elif whole is not None and name in whole.column_names and count:
                 made.append(Converted(whole[name].chunk(0)))
             else:
                 made.append(Converted(pa.nulls(count, kind)))
         if today.is_table:
-            given = columns[self.layout.operation].values
-            made[today.operation] = Converted(given.take(pa.array(some.rows, pa.int64())))
+            operations = columns[self.layout.operation].values
+            made[today.operation] = Converted(operations.take(pa.array(some.rows, pa.int64())))
         return made
 
 

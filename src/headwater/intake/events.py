@@ -22,8 +22,8 @@ class Events:
 
     >>> from headwater.model import Column, Stream
     >>> decoder = Decoder(Stream(name="clicks", columns=(Column("n", pa.int32()),)))
-    >>> found = Events("api", [b'{"n": 1}', b'{"n": "x"}'], [7, 8], after=9).decode(decoder, datetime.now(), ())
-    >>> found.rows.to_pylist(), found.dead["position"].to_pylist()
+    >>> decoded = Events("api", [b'{"n": 1}', b'{"n": "x"}'], [7, 8], after=9).decode(decoder, datetime.now(), ())
+    >>> decoded.rows.to_pylist(), decoded.dead["position"].to_pylist()
     ([{'n': 1}], ['api:8'])
     """
 
@@ -39,20 +39,20 @@ class Events:
 
     def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
         """The events as rows and dead letters; those of the numbers `without` are passed by."""
-        kept = [place for place, number in enumerate(self.numbers) if number not in without]
-        numbers = [self.numbers[place] for place in kept]
+        kept = [index for index, number in enumerate(self.numbers) if number not in without]
+        numbers = [self.numbers[index] for index in kept]
         if isinstance(self.values, pa.Table):
             decoded = decoder.decode(
                 self.values.take(pa.array(kept, pa.int64())), source=self.source, where=_ROWS, arrived_at=arrived_at
             )
             return Decoded(decoded.rows, self._numbered(decoded.dead, numbers), decoded.unknown)
-        values = pa.array([self.values[place] for place in kept], pa.binary())
+        values = pa.array([self.values[index] for index in kept], pa.binary())
         return decoder.decode(Messages(values, numbers), source=self.source, where=self.where, arrived_at=arrived_at)
 
     def _numbered(self, letters: pa.Table, numbers: Sequence[int]) -> pa.Table:
-        """Dead letters of a table at the numbers of their events instead of their places in it: `rows[3]`."""
-        places = [int(text[len(_ROWS) + 1 : -1]) for text in letters["position"].to_pylist()]
-        positions = pa.array([f"{self.where}:{numbers[place]}" for place in places], pa.string())
+        """Dead letters of a table at the numbers of their events instead of their indices in it: `rows[3]`."""
+        indices = [int(text[len(_ROWS) + 1 : -1]) for text in letters["position"].to_pylist()]
+        positions = pa.array([f"{self.where}:{numbers[index]}" for index in indices], pa.string())
         at = letters.schema.get_field_index("position")
         return letters.set_column(at, letters.schema.field(at), positions)
 

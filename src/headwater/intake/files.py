@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.errors import ArgumentRefused, HeadwaterError
+from headwater.errors import ArgumentRefused, HeadwaterError, TooLarge
 from headwater.intake.binary_files import BINARY
 from headwater.intake.chunk import Chunk, Format, Records, count_lines, cut
 from headwater.intake.dead import KEPT_BYTES
@@ -28,7 +28,7 @@ _HELD = 64 * 1024 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 LONGEST_RECORD = 1_000
-"""How many lines a CSV record may reach over; a quote that isn't closed within them is taken as it stands."""
+"""The most lines that a CSV record may reach over; a quote that isn't closed within them is taken as it stands."""
 
 
 def format_of(path: Path) -> Format:
@@ -38,8 +38,8 @@ def format_of(path: Path) -> Format:
     'json'
     """
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _COMPRESSIONS]
-    found = _SUFFIXES.get(suffixes[-1]) if suffixes else None
-    if found is None:
+    form = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if form is None:
         known = ", ".join(_SUFFIXES)
         raise ArgumentRefused(
             f'file "{path.name}" has no known format',
@@ -47,7 +47,7 @@ def format_of(path: Path) -> Format:
             hint="rename the file, or name its format.",
             file=str(path),
         )
-    return found
+    return form
 
 
 def read_file(source: str | Path | Any, format: Format | None = None, batch_rows: int = 65_536) -> Iterator[Chunk]:  # noqa: A002
@@ -67,6 +67,10 @@ def read_file(source: str | Path | Any, format: Format | None = None, batch_rows
         else:
             with _opened(path) if path else nullcontext((stream.read, None)) as (read, position):
                 yield from _text(read, position, kind, batch_rows)
+    except TooLarge as error:
+        raise ArgumentRefused(
+            f'file "{name}" would be too much', detail=f"{error.summary}. {error.detail}", hint=error.hint, file=name
+        ) from error
     except HeadwaterError:
         raise
     except Exception as error:
@@ -78,7 +82,7 @@ def read_file(source: str | Path | Any, format: Format | None = None, batch_rows
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Callable[[int], bytes], Callable[[], int] | None]]:
-    """How to read the file's text, and how far into the file itself the reading has got."""
+    """A function that reads the file's text, and one that tells how far into the file itself it has got."""
     compression = _COMPRESSIONS.get(path.suffix.lower())
     with pa.OSFile(str(path)) as file:
         stream = pa.CompressedInputStream(file, compression) if compression else file
@@ -171,7 +175,7 @@ def _records(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         if opened or odd:
             opened.append((number, line))
             if odd and len(opened) > 1:
-                yield opened[0][0], b"\n".join(found for _, found in opened)
+                yield opened[0][0], b"\n".join(part for _, part in opened)
                 opened = []
             elif len(opened) == LONGEST_RECORD:
                 yield from opened

@@ -20,7 +20,7 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Moment:
-    """What a column may be filled from: randomness, and the event times (microseconds since 1970) of its rows."""
+    """The means of filling a column: randomness, and the event times (microseconds since 1970) of its rows."""
 
     random: Random
     at: np.ndarray[Any, np.dtype[np.int64]]

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.encode import json_lines_of
 from headwater.intake.fill import Moment, Random, fill, numbered
 from headwater.intake.layout import DELETE, UPSERT, Layout, layout_of
 from headwater.intake.poison import poison_line
+from headwater.json_text import json_lines_of
 from headwater.model import INSTANT, Stream, Table, Topic
 
 _BLOCK = 10_000
@@ -28,7 +28,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _1970 = datetime(1970, 1, 1, tzinfo=UTC)
 
 Override = Sequence[Any] | Callable[[Moment], pa.Array]
-"""How to fill a column instead: values to choose from, or a function that makes them."""
+"""Another filling of a column: values to choose from, or a function that makes them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class GeneratedBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Generator:
-    """What to generate. `rate` is in events per second of event time; shares are parts of one.
+    """A declaration of events to generate. `rate` is in events per second of event time; shares are parts of one.
 
     `skew` is the exponent of the keys' Zipf distribution: 0 makes all `keys` equally frequent.
     """
@@ -87,7 +87,7 @@ class Generator:
     def batches(self, rows: int, batch_rows: int = _BLOCK) -> Iterator[GeneratedBatch]:
         """The first `rows` events in batches of `batch_rows`; the same events whatever the size of a batch."""
         layout = layout_of(self.topic)
-        schema = pa.schema([found for found in layout.schema if found.name != "_id"])
+        schema = pa.schema([field for field in layout.schema if field.name != "_id"])
         held: dict[int, _Block] = {}
         for start in range(0, rows, batch_rows):
             stop = min(start + batch_rows, rows)
@@ -109,8 +109,8 @@ def to_json_lines(batch: GeneratedBatch) -> bytes:
     if not batch.poison:
         return block
     lines = block.splitlines()
-    for place, line in enumerate(batch.poison):
-        lines.insert(place + (place + 1) * batch.rows.num_rows // (len(batch.poison) + 1), line)
+    for index, line in enumerate(batch.poison):
+        lines.insert(index + (index + 1) * batch.rows.num_rows // (len(batch.poison) + 1), line)
     return b"\n".join(lines) + b"\n"
 
 
@@ -134,13 +134,13 @@ def _block(spec: Generator, layout: Layout, schema: pa.Schema, number: int) -> _
     copies = pa.array(_copies(spec.duplicates, random))
     names = pa.array([sender.name for sender in spec.senders]).take(pa.array(senders))
     rows, names = rows.take(copies).combine_chunks(), names.take(copies)
-    places = np.flatnonzero(random.random(_BLOCK) < spec.poison)
-    poison = [(int(numbers[at]), poison_line(layout, rows.slice(int(at), 1), random)) for at in places]
+    poisoned = np.flatnonzero(random.random(_BLOCK) < spec.poison)
+    poison = [(int(numbers[at]), poison_line(layout, rows.slice(int(at), 1), random)) for at in poisoned]
     return _Block(rows, names, poison)
 
 
 def _senders(spec: Generator, random: Random, elapsed: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Which sender each event comes from; the events of one that has fallen silent come from the others."""
+    """The sender that each event comes from; the events of one that has fallen silent come from the others."""
     weights = np.array([sender.weight for sender in spec.senders])
     ends = [sender.silent_after for sender in spec.senders]
     limits = np.array([np.inf if end is None else end // _MICROSECOND for end in ends])
@@ -157,27 +157,27 @@ def _delays(lateness: Lateness, random: Random, count: int) -> np.ndarray[Any, n
 
 
 def _copies(share: float, random: Random) -> np.ndarray[Any, Any]:
-    """For each place the event that stands there: its own, or one of the hundred before it, again."""
-    places = np.arange(_BLOCK)
-    earlier = np.maximum(places - random.integers(1, 100, _BLOCK), 0)
-    return np.where(random.random(_BLOCK) < share, earlier, places)
+    """The number of the event at each index: its own, or one of the hundred before it, again."""
+    numbers = np.arange(_BLOCK)
+    earlier = np.maximum(numbers - random.integers(1, 100, _BLOCK), 0)
+    return np.where(random.random(_BLOCK) < share, earlier, numbers)
 
 
 def _columns(spec: Generator, layout: Layout, moment: Moment, numbers: np.ndarray[Any, Any]) -> list[pa.Array]:
     keys = _key_columns(spec.topic)
     drawn = _keys(spec, moment.random)
     columns = []
-    for place, (name, kind) in enumerate(zip(layout.names[: layout.payload], layout.kinds, strict=False)):
-        if place == layout.time:
+    for index, (name, kind) in enumerate(zip(layout.names[: layout.payload], layout.kinds, strict=False)):
+        if index == layout.time:
             columns.append(pa.array(moment.at).cast(INSTANT).cast(kind))
         elif name in spec.overrides:
             columns.append(_override(spec.overrides[name], kind, moment))
         elif name.lower() in keys:
             columns.append(numbered(name, drawn, kind))
-        elif place in layout.unique:
+        elif index in layout.unique:
             columns.append(numbered(name, numbers, kind))
         else:
-            columns.append(_thinned(spec, layout, place, fill(kind, moment), moment.random))
+            columns.append(_thinned(spec, layout, index, fill(kind, moment), moment.random))
     if layout.is_table:
         columns.append(_operations(spec.deletes, moment.random))
     return columns
@@ -199,9 +199,9 @@ def _override(override: Override, kind: pa.DataType, moment: Moment) -> pa.Array
     return pa.array(override, kind).take(pa.array(moment.random.integers(0, len(override), len(moment))))
 
 
-def _thinned(spec: Generator, layout: Layout, place: int, column: pa.Array, random: Random) -> pa.Array:
+def _thinned(spec: Generator, layout: Layout, index: int, column: pa.Array, random: Random) -> pa.Array:
     """The column with NULLs in it, if it may have them."""
-    if not spec.nulls or place in layout.required or place in layout.always:
+    if not spec.nulls or index in layout.required or index in layout.always:
         return column
     return pc.if_else(pa.array(random.random(len(column)) < spec.nulls), pa.scalar(None, column.type), column)
 

@@ -1,4 +1,4 @@
-"""What makes an event the same event: `_id`, from the columns that the stream declares as unique.
+"""The identity of an event: `_id`, from the columns that the stream declares as unique.
 
 One column gives its text. Several give their texts joined by `|`, with `|` and `\\` inside them escaped, so that
 different values never give the same id. All of them (`unique = '*'`) give 128 bits of BLAKE2b over the join of every
@@ -20,7 +20,7 @@ from headwater.intake.convert import map_as_list
 from headwater.intake.layout import Layout
 
 _ABSENT = "\\0"
-"""How a NULL is spelled among several columns; an escaped text can't contain it."""
+"""The spelling of a NULL among several columns; an escaped text can't contain it."""
 
 
 def identities(layout: Layout, columns: Sequence[pa.Array]) -> pa.Array | None:
@@ -79,8 +79,8 @@ def _map_text(column: pa.Array) -> pa.Array:
     listed = map_as_list(column)
     entries = iter(joined(listed.flatten().flatten()).to_pylist())
     sizes = pc.list_value_length(listed).to_pylist()
-    found = [None if size is None else sorted(next(entries) for _ in range(size)) for size in sizes]
-    return _list_text(pa.array(found, pa.list_(pa.string())))
+    texts = [None if size is None else sorted(next(entries) for _ in range(size)) for size in sizes]
+    return _list_text(pa.array(texts, pa.list_(pa.string())))
 
 
 def _digests(texts: pa.Array) -> pa.Array:

@@ -23,22 +23,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import MissingValue, UnreadableEvent
-from headwater.intake.batch import Batch, Part, merge
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
 from headwater.intake.layout import Layout
 from headwater.intake.learned import Block, LearningReader, count_strange
-from headwater.intake.lines import Lines, examine, read_in_pieces, split
+from headwater.intake.lines import LineOriginals, Lines, examine, read_in_pieces, split
 from headwater.intake.messages import Messages
+from headwater.intake.parsed import Parsed, Part, merge
 from headwater.intake.rows import read_mappings
 from headwater.intake.unknown import Unknown
-from headwater.intake.values import TWICE, Number
+from headwater.intake.values import TWICE
+from headwater.json_text import Number, depth_of
 from headwater.model import INSTANT
 from headwater.model.decimals import MOST_DIGITS
 
 DEEPEST = 100
-"""How many levels of objects and arrays an event may have."""
+"""The most levels of objects and arrays that an event may have."""
 
 _FEW = 32
 """For so few lines setting up Arrow's reader costs more than reading them one by one."""
@@ -48,7 +49,7 @@ _ODDITIES: tuple[tuple[Callable[[bytes], object], str], ...] = (
     (lambda block: b"Inf" in block or b"-NaN" in block, "Inf|-NaN"),
     (lambda block: b"\0" in block, r"\x00"),
 )
-"""What Arrow's reader reads otherwise than JSON says: a quick look at a block, and the lines meant by it."""
+"""Oddities that Arrow's reader reads otherwise than JSON says: a quick look at a block, and the lines meant by it."""
 
 _ODD_NUMBER = "|".join([
     r'[:\[,\s]-?[0-9.]+(?:[0-9.]{27}|[eE])',
@@ -60,7 +61,6 @@ Where there are decimals, Arrow's reader can't be trusted with it: exponents may
 """
 _NARROW_SCALE = 10
 """Up to this scale 28 digits before the point have room in 38; a decimal of a higher one is read as a wider one."""
-_IN_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAMES = {list: "an array", str: "a string", Number: "a number", bool: "a boolean", type(None): "null"}
 
 
@@ -69,35 +69,18 @@ def examine_messages(messages: Messages, where: str, trim: Callable[[Lines], Lin
     examined, letters = examine(messages.values, where, messages.offsets, "message", messages.originals)
     lines = trim(examined)
     absent = pc.or_(messages.values.is_null(), pc.equal(lines.texts, "").fill_null(False))
-    letters += [lines.letter(place, why.error, why.reason) for place, why in messages.poison.items()]
-    missing = [place for place in pc.indices_nonzero(absent).to_pylist() if place not in messages.poison]
-    return lines, letters + [lines.refuse(place, MissingValue, "has no value") for place in missing]
+    letters += [lines.letter(index, why.error, why.reason) for index, why in messages.poison.items()]
+    missing = [index for index in pc.indices_nonzero(absent).to_pylist() if index not in messages.poison]
+    return lines, letters + [lines.refuse(index, MissingValue, "has no value") for index in missing]
 
 
 @dataclass(frozen=True)
-class JsonOriginals:
-    """The lines that rows were read from."""
-
-    lines: Lines
-    places: pa.Array
-
-    def content(self, row: int) -> bytes:
-        """The line as it was."""
-        found: bytes = self.lines.raw[self.index(row)].as_py()
-        return found
+class JsonOriginals(LineOriginals):
+    """The lines of JSON that rows were read from."""
 
     def value(self, row: int, name: str) -> Any:
         """The value under that name, as the careful reader sees it."""
         return parse(self.lines.texts[self.index(row)].as_py()).get(name)
-
-    def index(self, row: int) -> int:
-        """The line's place in its block."""
-        place: int = self.places[row].as_py()
-        return place
-
-    def position(self, row: int) -> str:
-        """The file and the number of the line."""
-        return self.lines.position(self.index(row))
 
 
 class JsonLines:
@@ -111,33 +94,33 @@ class JsonLines:
         self._has_decimals = any(map(_has_decimals, layout.kinds))
         self._names = frozenset(layout.names)
 
-    def read(self, block: bytes, where: str, first: int) -> Batch:
+    def read(self, block: bytes, where: str, first: int) -> Parsed:
         """The rows of a block, and letters for the lines that aren't rows."""
         examined, letters = examine(split(block), where, first)
         lines = examined.trimmed()
         whole, refused = self._read(lines, block)
-        return Batch(whole.columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
+        return Parsed(whole.columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
 
-    def read_messages(self, messages: Messages, where: str) -> Batch:
+    def read_messages(self, messages: Messages, where: str) -> Parsed:
         """The rows of messages, each one text that may hold newlines, and letters for all others, empty ones too."""
         lines, letters = examine_messages(messages, where, Lines.trimmed)
         whole, refused = self._read(lines, messages.content)
         columns = list(whole.columns)
         for name, values in messages.beside.items():
             columns[self._layout.names.index(name)] = Converted(values.take(whole.lines))
-        return Batch(columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
+        return Parsed(columns, JsonOriginals(lines, whole.lines), letters + refused, unknown=whole.unknown)
 
     def _read(self, lines: Lines, block: bytes) -> tuple[Part, list[Letter]]:
         """The rows of lines that stand in a block, and letters for those that aren't rows; blank ones are neither."""
         sound = self._sound(block, lines)
-        found = pc.indices_nonzero(sound)
-        parts, doubtful = self._fast(lines, found)
+        trusted = pc.indices_nonzero(sound)
+        parts, doubtful = self._fast(lines, trusted)
         odd = pc.indices_nonzero(pc.and_not(lines.present(), sound)).to_pylist()
         careful, refused = self._careful(lines, sorted([*odd, *doubtful]))
         return merge([*parts, careful] if len(careful.lines) or not parts else parts), refused
 
     def _sound(self, block: bytes, lines: Lines) -> pa.Array:
-        """Which lines Arrow's reader can be trusted with."""
+        """A mask of the lines that Arrow's reader can be trusted with."""
         texts = lines.texts
         if self._reader is None or len(texts) <= _FEW:
             return pa.repeat(False, len(texts))
@@ -149,65 +132,65 @@ class JsonLines:
             sound = pc.and_not(sound, pc.match_substring_regex(texts, _ODD_NUMBER))
         return pc.and_not(sound, _may_be_deep(texts)).fill_null(False)
 
-    def _fast(self, lines: Lines, found: pa.Array) -> tuple[list[Part], list[int]]:
-        """The sound lines as Arrow's reader reads them, and the places of those that it refused."""
+    def _fast(self, lines: Lines, trusted: pa.Array) -> tuple[list[Part], list[int]]:
+        """The sound lines as Arrow's reader reads them, and the indices of those that it refused."""
         reader = self._reader
-        if reader is None or not len(found):
+        if reader is None or not len(trusted):
             return [], []
-        texts = lines.texts if len(found) == len(lines.texts) else lines.texts.take(found)
+        texts = lines.texts if len(trusted) == len(lines.texts) else lines.texts.take(trusted)
         parts, doubtful = [], []
-        for start, stop, block in read_in_pieces(len(found), lambda a, b: reader.read(texts.slice(a, b - a))):
-            places = found.slice(start, stop - start)
+        for start, stop, block in read_in_pieces(len(trusted), lambda a, b: reader.read(texts.slice(a, b - a))):
+            indices = trusted.slice(start, stop - start)
             if block is None or (block.strange is None and self._minds_unknown):
-                doubtful += places.to_pylist()
+                doubtful += indices.to_pylist()
             else:
                 plain = self._plain(block) if self._minds_unknown and block.strange else None
-                doubtful += [] if plain is None else places.filter(pc.invert(plain)).to_pylist()
-                parts.append(self._part(block, places, texts.slice(start, stop - start), plain))
+                doubtful += [] if plain is None else indices.filter(pc.invert(plain)).to_pylist()
+                parts.append(self._part(block, indices, texts.slice(start, stop - start), plain))
         return parts, doubtful
 
     @property
     def _minds_unknown(self) -> bool:
-        """Whether lines with unknown fields are looked at one by one."""
+        """Tells whether lines with unknown fields are looked at one by one."""
         return self._layout.refuses_unknown or self._layout.kept_in is not None
 
     def _plain(self, block: Block) -> pa.Array:
-        """Which lines have no unknown field."""
+        """A mask of the lines that have no unknown field."""
         plain = pa.repeat(True, block.table.num_rows)
         for mask in (block.strange or {}).values():
             plain = pc.and_not(plain, mask)
         return plain
 
-    def _part(self, block: Block, places: pa.Array, texts: pa.Array, plain: pa.Array | None) -> Part:
+    def _part(self, block: Block, indices: pa.Array, texts: pa.Array, plain: pa.Array | None) -> Part:
         table = block.table if plain is None else block.table.filter(plain)
         columns = [
             convert(table[name], kind) if name in table.column_names else Converted(pa.nulls(table.num_rows, kind))
             for name, kind in self._pairs()
         ]
         if plain is not None:
-            return Part(columns, places.filter(plain))
-        return Part(columns, places, Unknown(count_strange(block, texts, self._layout.known)))
+            return Part(columns, indices.filter(plain))
+        return Part(columns, indices, Unknown(count_strange(block, texts, self._layout.known)))
 
-    def _careful(self, lines: Lines, places: Iterable[int]) -> tuple[Part, list[Letter]]:
+    def _careful(self, lines: Lines, indices: Iterable[int]) -> tuple[Part, list[Letter]]:
         rows, kept, letters = [], [], []
-        for place in places:
-            row = self._row(lines, place)
+        for index in indices:
+            row = self._row(lines, index)
             if isinstance(row, Letter):
                 letters.append(row)
             else:
                 rows.append(row)
-                kept.append(place)
+                kept.append(index)
         columns, unknown = read_mappings(self._layout, rows, kept)
         return Part(columns, pa.array(kept, pa.uint64()), unknown), letters
 
-    def _row(self, lines: Lines, place: int) -> dict[str, Any] | Letter:
+    def _row(self, lines: Lines, index: int) -> dict[str, Any] | Letter:
         try:
-            row = parse(lines.texts[place].as_py())
+            row = parse(lines.texts[index].as_py())
         except ValueError as error:
-            return lines.refuse(place, UnreadableEvent, str(error))
+            return lines.refuse(index, UnreadableEvent, str(error))
         twice = sorted(self._names.intersection(row.get(TWICE, ())))
         if twice:
-            return lines.refuse(place, UnreadableEvent, f'names column "{twice[0]}" twice')
+            return lines.refuse(index, UnreadableEvent, f'names column "{twice[0]}" twice')
         return row
 
     def _pairs(self) -> Iterable[tuple[str, pa.DataType]]:
@@ -220,8 +203,8 @@ def _has_decimals(kind: pa.DataType) -> bool:
 
 
 def _has_odd_numbers(block: bytes) -> bool:
-    found: bool = pc.match_substring_regex(pa.array([block], pa.large_binary()), _ODD_NUMBER)[0].as_py()
-    return found
+    has_one: bool = pc.match_substring_regex(pa.array([block], pa.large_binary()), _ODD_NUMBER)[0].as_py()
+    return has_one
 
 
 def _may_be_deep(texts: pa.Array) -> pa.Array:
@@ -262,13 +245,13 @@ def parse(text: str) -> dict[str, Any]:
     if len(text) > 2 * DEEPEST and depth_of(text) > DEEPEST:
         raise ValueError(f"is nested more than {DEEPEST} levels deep")
     try:
-        found = _DECODER.decode(text)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         raise ValueError(f"is not JSON: {reason} at character {error.pos + 1}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"is {_NAMES[type(found)]}, not an object")
-    return found
+    if not isinstance(value, dict):
+        raise ValueError(f"is {_NAMES[type(value)]}, not an object")
+    return value
 
 
 def parse_value(text: str) -> Any:
@@ -279,21 +262,12 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def depth_of(text: str) -> int:
-    """How many levels of objects and arrays a text has; counted, so that none is too many."""
-    deepest = depth = 0
-    for bracket in re.findall(r"[\[\]{}]", _IN_STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[Any, Any]:
-    found: dict[Any, Any] = dict(pairs)
-    if len(found) < len(pairs):
+    fields: dict[Any, Any] = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        found[TWICE] = {name for name in found if names.count(name) > 1}
-    return found
+        fields[TWICE] = {name for name in fields if names.count(name) > 1}
+    return fields
 
 
 _DECODER = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number, object_pairs_hook=_object)

@@ -1,4 +1,4 @@
-"""What intake knows about a topic before the first row comes: its columns, what a row must have, what is added.
+"""A topic as intake knows it before the first row comes: its columns, what a row must have, what is added.
 
 A decoded row has the topic's columns in their order, then `_op` if the topic is a table (`upsert` or `delete`), then
 `_id` if the topic says what makes an event unique.
@@ -22,9 +22,9 @@ UPSERT, DELETE = "upsert", "delete"
 
 @dataclass(frozen=True)
 class Layout:
-    """The compiled form of a topic. Positions are places in `names`, which end with the aliases of columns.
+    """The compiled form of a topic. Numbers are indices of `names`, which end with the aliases of columns.
 
-    `aliases` and `defaults` are by the places of their columns. `always` must have a value in every row: the key, the
+    `aliases` and `defaults` are by the indices of their columns. `always` must have a value in every row: the key, the
     unique columns, the event time. `required` (the NOT NULL columns besides those) need none in a row that deletes.
     `known` are the names that an event may have; others make it a dead letter if `refuses_unknown`, and are kept in the
     column `kept_in` if there is one.
@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def operation(self) -> int:
-        """The place of `_op` in a table's rows."""
+        """The index of `_op` in a table's rows."""
         return self.payload
 
     @property
@@ -71,9 +71,9 @@ def layout_of(topic: Topic) -> Layout:
     by_content = isinstance(topic, Stream) and topic.unique == CONTENT
     unique = topic.unique if isinstance(topic, Stream) and not by_content else ()
     keys = topic.primary_key if isinstance(topic, Table) else unique
-    always = {_place(topic, name) for name in keys}
+    always = {_index(topic, name) for name in keys}
     if topic.time is not None:
-        always.add(_place(topic, topic.time))
+        always.add(_index(topic, topic.time))
     required = tuple(at for at, column in enumerate(columns) if not column.nullable and at not in always)
     operation = (OPERATION,) if is_table else ()
     aliases = [(at, name) for at, column in enumerate(columns) for name in column.aliases]
@@ -92,13 +92,13 @@ def layout_of(topic: Topic) -> Layout:
         payload=len(columns),
         always=tuple(sorted(always)),
         required=required,
-        time=None if topic.time is None else _place(topic, topic.time),
-        unique=tuple(_place(topic, name) for name in unique),
+        time=None if topic.time is None else _index(topic, topic.time),
+        unique=tuple(_index(topic, name) for name in unique),
         by_content=by_content,
         is_table=is_table,
         max_ahead=topic.max_ahead,
         aliases={
-            at: tuple(first + place for place, (other, _) in enumerate(aliases) if other == at) for at, _ in aliases
+            at: tuple(first + index for index, (other, _) in enumerate(aliases) if other == at) for at, _ in aliases
         },
         defaults={
             at: default_of(column.default, column.type)
@@ -107,7 +107,7 @@ def layout_of(topic: Topic) -> Layout:
         },
         known=known_to(topic, zip(names, kinds, strict=True)),
         refuses_unknown=topic.unknown_fields == "dead",
-        kept_in=None if topic.keeps_in is None else _place(topic, topic.keeps_in),
+        kept_in=None if topic.keeps_in is None else _index(topic, topic.keeps_in),
     )
 
 
@@ -118,5 +118,5 @@ def _schema(topic: Topic, is_table: bool, identified: bool) -> pa.Schema:
     return pa.schema([*topic.schema, *operation, *identity])
 
 
-def _place(topic: Topic, name: str) -> int:
+def _index(topic: Topic, name: str) -> int:
     return next(at for at, column in enumerate(topic.columns) if column.name.lower() == name.lower())

@@ -1,4 +1,4 @@
-"""What Arrow's JSON reader has learned about fields that no column declares, so that it can tell which lines have them.
+"""Fields that Arrow's JSON reader has learned that no column declares, so that it can tell which lines have them.
 
 Arrow's reader can be told to ignore such fields, to refuse them, or to find out their types by itself; the last would
 let anyone make it build a column for every name that a block spells. So it refuses them. Where it does, it looks at a
@@ -26,11 +26,11 @@ from headwater.intake.unknown import Known, fields_of, known_of
 _SAMPLE = 64
 _MOST_NAMES = 256
 _LESSONS = 8
-"""How often it learns before it gives up."""
+"""The number of times that it learns before it gives up."""
 _REFUSED = "unexpected field"
-_PLACE = re.compile(r"Column\(/(.*?)\) changed from")
+_COLUMN = re.compile(r"Column\(/(.*?)\) changed from")
 Masks = Mapping[str, pa.Array]
-"""Which rows have a value for an unknown field, by its path."""
+"""A mask of the rows that have a value for an unknown field, by its path."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +79,17 @@ class LearningReader:
         if sample is None or self._lessons > _LESSONS:
             return
         try:
-            found = _read(join(pa.array(sample)), before, "infer").schema
+            inferred = _read(join(pa.array(sample)), before, "infer").schema
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return
-        learned = pa.schema([(part.name, _readable(part.type, _type_in(before, part.name))) for part in found])
+        learned = pa.schema([(part.name, _readable(part.type, _type_in(before, part.name))) for part in inferred])
         self._learned = None if learned == before else learned
 
     def _is_of_unknown(self, message: str) -> bool:
-        """Whether a value is of another type than the one learned, in a field that isn't asked for."""
-        place = _PLACE.search(message)
+        """Tells whether a value is of another type than the one learned, in a field that isn't asked for."""
+        column = _COLUMN.search(message)
         kind: Any = pa.struct(list(self._wires))
-        for name in place[1].split("/") if place else ():
+        for name in column[1].split("/") if column else ():
             while pa.types.is_list(kind):
                 kind = kind.value_type
             if name == "[]":
@@ -113,7 +113,7 @@ class LearningReader:
 
 
 def count_strange(block: Block, texts: pa.Array, known: Known) -> Counter[str]:
-    """How many of a block's lines have each unknown field; looked at one by one if they must be."""
+    """The number of a block's lines with each unknown field; looked at one by one if they must be."""
     if block.strange is not None:
         return Counter({path: mask.true_count for path, mask in block.strange.items()})
     counts: Counter[str] = Counter()
@@ -136,12 +136,12 @@ def _strange_lines(texts: pa.Array, known: Known) -> list[str] | None:
     names: set[str] = set()
     for text in texts.to_pylist():
         try:
-            found = {path for path, _ in fields_of(json.loads(text), known, nulls=True)}
+            paths = {path for path, _ in fields_of(json.loads(text), known, nulls=True)}
         except (ValueError, RecursionError):
             continue
-        if found:
+        if paths:
             sample.append(text)
-            names |= found
+            names |= paths
         if len(sample) == _SAMPLE or len(names) > _MOST_NAMES:
             break
     return sample if sample and len(names) <= _MOST_NAMES else None
@@ -152,19 +152,19 @@ def _type_in(schema: pa.Schema, name: str) -> pa.DataType | None:
     return None if at < 0 else schema.field(at).type
 
 
-def _readable(found: pa.DataType, known: pa.DataType | None) -> pa.DataType:
+def _readable(inferred: pa.DataType, known: pa.DataType | None) -> pa.DataType:
     """The type that a field is read in: the known one where there is one, else one that takes the most values."""
-    if pa.types.is_struct(found):
+    if pa.types.is_struct(inferred):
         fields = {part.name: part.type for part in known} if known is not None and pa.types.is_struct(known) else {}
-        return pa.struct([(part.name, _readable(part.type, fields.get(part.name))) for part in found])
-    if pa.types.is_list(found):
+        return pa.struct([(part.name, _readable(part.type, fields.get(part.name))) for part in inferred])
+    if pa.types.is_list(inferred):
         inner = known.value_type if known is not None and pa.types.is_list(known) else None
-        return pa.list_(_readable(found.value_type, inner))
+        return pa.list_(_readable(inferred.value_type, inner))
     if known is not None:
         return known
-    if pa.types.is_integer(found):
+    if pa.types.is_integer(inferred):
         return pa.float64()
-    return pa.string() if pa.types.is_timestamp(found) or pa.types.is_null(found) else found
+    return pa.string() if pa.types.is_timestamp(inferred) or pa.types.is_null(inferred) else inferred
 
 
 def _without_strange(column: pa.Array, wanted: pa.DataType, path: str) -> tuple[pa.Array, dict[str, pa.Array]]:

@@ -18,13 +18,13 @@ from headwater.intake.dead import Letter
 
 Read = TypeVar("Read")
 LARGEST_EVENT = 4 * 1024 * 1024
-"""How many bytes an event may have."""
+"""The most bytes that an event may have."""
 
 LINES_AT_ONCE = 65_536
-"""How many lines are decoded at once; pyarrow's JSON reader takes at most 100,000."""
+"""The most lines that are decoded at once; pyarrow's JSON reader takes at most 100,000."""
 
 BYTES_AT_ONCE = 256 * 1024 * 1024
-"""How many bytes are decoded at once; the reader counts them in 32 bits."""
+"""The most bytes that are decoded at once; the reader counts them in 32 bits."""
 
 _BLANKS = " \t\r\n"
 _TOO_LARGE = f"has more than {LARGEST_EVENT:,} bytes"
@@ -63,8 +63,30 @@ class Lines:
         return replace(self, texts=pc.ascii_trim(self.texts, _BLANKS))
 
     def present(self) -> pa.Array:
-        """Which lines are neither empty nor unreadable."""
+        """A mask of the lines that are neither empty nor unreadable."""
         return pc.not_equal(self.texts, "").fill_null(False)
+
+
+@dataclass(frozen=True)
+class LineOriginals:
+    """The lines that rows were read from; `indices` are those of the rows' lines."""
+
+    lines: Lines
+    indices: pa.Array
+
+    def content(self, row: int) -> bytes:
+        """The line as it was."""
+        line: bytes = self.lines.raw[self.index(row)].as_py()
+        return line
+
+    def index(self, row: int) -> int:
+        """The line's index in its block."""
+        index: int = self.indices[row].as_py()
+        return index
+
+    def position(self, row: int) -> str:
+        """The file and the number of the line."""
+        return self.lines.position(self.index(row))
 
 
 def pieces(block: bytes, most: int = LINES_AT_ONCE) -> Iterator[tuple[int, bytes]]:
@@ -103,8 +125,8 @@ def examine(
 
 
 def _true(mask: pa.Array | None) -> list[int]:
-    found: list[int] = [] if mask is None else pc.indices_nonzero(mask).to_pylist()
-    return found
+    indices: list[int] = [] if mask is None else pc.indices_nonzero(mask).to_pylist()
+    return indices
 
 
 def join(texts: pa.Array) -> pa.Buffer:

@@ -29,7 +29,7 @@ class Messages:
 
     `beside` are columns that don't come from the values, by the names of the topic's columns and in their types.
     `originals` are the messages as they came, where their values are only part of them; `poison` is what is wrong with
-    some, by their places. `headers` are kept where something is looked up in them. `versions` are those of the topic
+    some, by their indices. `headers` are kept where something is looked up in them. `versions` are those of the topic
     that the messages are of, where they tell.
     """
 
@@ -104,7 +104,7 @@ def as_declared(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
 
 
 Readable = Messages | Records | Separated
-"""What a decoder takes: messages in JSON, or what a codec has made of those in another format."""
+"""The input of a decoder: messages in JSON, or what a codec has made of those in another format."""
 
 
 class Codec(Protocol):
@@ -114,4 +114,4 @@ class Codec(Protocol):
         """The messages as the decoder takes them, in their order."""
 
     def key(self, value: bytes) -> Any:
-        """What the key of a message is: a mapping, or a value of a single column; `Poison` if it can't be read."""
+        """The key of a message: a mapping, or a value of a single column; `Poison` if it can't be read."""

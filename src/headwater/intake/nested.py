@@ -76,7 +76,7 @@ def _offsets(lengths: pa.Array) -> pa.Array:
 
 
 def _parents(bad: pa.Array | None, offsets: pa.Array) -> pa.Array | None:
-    """Which parents have a bad child."""
+    """A mask of the parents that have a bad child."""
     if bad is None or not pc.any(bad).as_py():
         return None
     counts = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(bad.cast(pa.int64()))]).take(offsets)
@@ -84,7 +84,7 @@ def _parents(bad: pa.Array | None, offsets: pa.Array) -> pa.Array | None:
 
 
 def _children(bad: pa.Array, offsets: pa.Array) -> pa.Array:
-    """Which children have a bad parent."""
+    """A mask of the children that have a bad parent."""
     owners = pc.list_parent_indices(pa.ListArray.from_arrays(offsets, pa.nulls(offsets[-1].as_py(), pa.null())))
     return bad.take(owners)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.intake.encode import json_lines_of
 from headwater.intake.fill import Random
 from headwater.intake.layout import Layout
+from headwater.json_text import json_lines_of
 
 Spoiler = Callable[[Layout, bytes, str], bytes]
 

@@ -1,6 +1,6 @@
-"""What an intake reads from, as it must be for each of its events to be taken in exactly once.
+"""The inlet of an intake, as it must be for each of its events to be taken in exactly once.
 
-An *inlet* is the place that an intake reads from: a topic of Kafka, a folder, or whatever a package of yours brings
+An *inlet* is what an intake reads from: a topic of Kafka, a folder, or whatever a package of yours brings
 along. It has *sources* (partitions, devices, one for all), and each source has a *position*: a number that says up to
 where it was read, from which reading can go on. The log keeps the position of each source in the same entry as the
 rows, so that a process which is killed at any moment goes on where the log is: nothing is remembered elsewhere.
@@ -11,6 +11,7 @@ give pieces; decoding, dead letters, the breaker, the commit and the watermark a
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,49 +21,35 @@ from typing import Literal, Protocol
 import pyarrow as pa
 
 from headwater.intake.decode import Decoded, Decoder
-from headwater.intake.places import Places
-
-
-class Halting(Protocol):
-    """The end of some work, as whoever runs an intake says it."""
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the work shall end."""
-
-    def wait(self, duration: timedelta) -> None:
-        """Wait so long, or until the work shall end."""
+from headwater.intake.positions import SourcePositions
+from headwater.waiting import Halting, Until
 
 
 class Wait:
-    """How long an inlet may wait for events that share a commit: until a while has passed, or the run shall end."""
+    """The wait of an inlet for events that share a commit: until a while has passed, or the run shall end."""
 
     def __init__(self, longest: timedelta, halt: Halting | None = None) -> None:
         self._ends_at = time.monotonic() + longest.total_seconds()
-        self._halt = halt
+        self._halt = halt or Until(threading.Event())
 
     @property
     def left(self) -> timedelta:
-        """How long may still be waited."""
+        """The time that may still be waited."""
         return timedelta(seconds=max(0.0, self._ends_at - time.monotonic()))
 
     @property
     def is_over(self) -> bool:
-        """Whether to give what there is."""
-        return not self.left or (self._halt is not None and self._halt.is_wanted)
+        """Tells to give what there is."""
+        return not self.left or self._halt.is_wanted
 
     def pause(self, duration: timedelta) -> None:
         """Wait so long, or until the wait is over."""
-        shortest = min(duration, self.left)
-        if self._halt is None:
-            time.sleep(shortest.total_seconds())
-        else:
-            self._halt.wait(shortest)
+        self._halt.wait(min(duration, self.left))
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run took in: rows, dead letters, and the position of each source (`payments[0]`) after it.
+    """The outcome of a run: rows, dead letters, and the position of each source (`payments[0]`) after it.
 
     `places` are the positions for people. `path` says who read: this process, or tasks of Spark. `unknown` says how
     many of the events had each field that no column declares.
@@ -86,11 +73,11 @@ class Piece(Protocol):
 
     @property
     def source(self) -> str:
-        """Which source they are of."""
+        """The source that they are of."""
 
     @property
     def where(self) -> str:
-        """What the positions of its dead letters begin with: they are `where:number`, and a number is an event's own.
+        """The beginning of the positions of its dead letters: they are `where:number`, and a number is an event's own.
 
         The same event has the same one whenever it is read.
         """
@@ -104,21 +91,21 @@ class Piece(Protocol):
 
 
 class Inlet(Protocol):
-    """What an intake reads from, as one run has it. Called from one thread; derive from it for what has a default.
+    """The inlet of an intake, as one run has it. Called from one thread; derive from it for what has a default.
 
     Whatever goes wrong is an `OperatorError`. After a transient one, and after `Again`, it is closed, and another one
     is opened. The others stop the intake.
     """
 
-    def open(self, places: Places, *, alone: bool) -> None:
-        """Begin to read where the log stands: `places` tells, and is told by `take_up` which sources are read.
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
+        """Begin to read where the log stands: `positions` tells, and is told by `take_up` which sources are read.
 
         Called once, first. If `alone`, everything is read up to where it ends now, and nobody else is expected to; if
         not, an inlet may share its sources with other processes, and read those that are its share.
         """
 
     def read(self, wait: Wait) -> Sequence[Piece]:
-        """What came since the last call and is to share a commit; nothing, if nothing came until the wait is over.
+        """The pieces that came since the last call and share a commit; none, if nothing came until the wait is over.
 
         Called again when the commit is made: what is not asked for waits where it is. If the commit fails the inlet is
         closed, and the events are read again by another.
@@ -126,7 +113,7 @@ class Inlet(Protocol):
 
     @property
     def is_drained(self) -> bool:
-        """Whether everything was read that was there when the inlet was opened alone."""
+        """Tells whether everything was read that was there when the inlet was opened alone."""
 
     def close(self) -> None:
         """Let go of connections. Called once, last; `open` may have failed."""

@@ -35,7 +35,7 @@ _NO_EVENTS = pa.array([EventsLost.code(), FileReplaced.code()])
 
 @dataclass(frozen=True)
 class Redriven:
-    """What a redrive did: how many letters came back as rows, and how many of those looked at are still dead."""
+    """The outcome of a redrive: how many letters came back as rows, and how many of those looked at are still dead."""
 
     topic: str
     rows: int
@@ -67,7 +67,7 @@ def redrive(
 
 
 def count_open(log: TopicLog, dead: TopicLog) -> int:
-    """How many letters of a topic have not come back."""
+    """The number of a topic's letters that have not come back."""
     return count_rows(dead) - (log.position(TOTAL) or 0)
 
 
@@ -76,9 +76,9 @@ def open_letters(log: TopicLog, letters: pa.Table) -> pa.Table:
     if not letters.num_rows or log.position(TOTAL) is None:
         return letters
     commits, rows = letters["_commit"].to_pylist(), letters["_row"].to_pylist()
-    marks = {name: log.position(name) or 0 for name in {_producer(*place) for place in zip(commits, rows, strict=True)}}
-    places = zip(commits, rows, strict=True)
-    return letters.filter(pa.array([not marks[_producer(*place)] >> place[1] % _BLOCK & 1 for place in places]))
+    positions = list(zip(commits, rows, strict=True))
+    marks = {name: log.position(name) or 0 for name in {_producer(*position) for position in positions}}
+    return letters.filter(pa.array([not marks[_producer(*at)] >> at[1] % _BLOCK & 1 for at in positions]))
 
 
 def _producer(commit: int, row: int) -> str:
@@ -95,12 +95,12 @@ def _bring_back(log: TopicLog, decoder: Decoder, codec: Codec | None, letters: p
     sent = letters["sent_at"].is_valid()
     for part, reads in ((letters.filter(sent), codec), (letters.filter(pc.invert(sent)), None)):
         if part.num_rows:
-            rows, places = _decode(decoder, reads, part, arrived_at)
-            came += len(places)
-            if len(places):
-                moves = _marks(log, part.take(places))
+            rows, indices = _decode(decoder, reads, part, arrived_at)
+            came += len(indices)
+            if len(indices):
+                moves = _marks(log, part.take(indices))
                 log.append(
-                    rows, source=part["_source"].combine_chunks().take(places), arrived_at=arrived_at, moves=moves
+                    rows, source=part["_source"].combine_chunks().take(indices), arrived_at=arrived_at, moves=moves
                 )
     return came
 
@@ -108,7 +108,7 @@ def _bring_back(log: TopicLog, decoder: Decoder, codec: Codec | None, letters: p
 def _decode(
     decoder: Decoder, codec: Codec | None, letters: pa.Table, arrived_at: datetime
 ) -> tuple[pa.Table, pa.Array]:
-    """The rows of the letters that can be read, and the places of these letters."""
+    """The rows of the letters that can be read, and the indices of these letters."""
     values, beside = letters["bytes"].combine_chunks(), envelope_columns(decoder, letters)
     headers = letters["headers"].to_pylist(maps_as_pydicts="lossy")
     messages = Messages(values, range(letters.num_rows), beside, headers=headers)
@@ -123,7 +123,7 @@ def envelope_columns(decoder: Decoder, letters: pa.Table) -> dict[str, pa.Array]
     kafka = decoder.topic.intake
     if not isinstance(kafka, Kafka) or letters["sent_at"].null_count == letters.num_rows:
         return {}
-    found = {}
+    beside = {}
     for name, kept in (
         (kafka.message_value, "bytes"),
         (kafka.message_key, "key"),
@@ -134,8 +134,8 @@ def envelope_columns(decoder: Decoder, letters: pa.Table) -> dict[str, pa.Array]
         if column is not None:
             values = letters[kept].combine_chunks()
             is_bytes = pa.types.is_binary(values.type)
-            found[column.name] = as_declared(values.to_pylist(), column.type) if is_bytes else values.cast(column.type)
-    return found
+            beside[column.name] = as_declared(values.to_pylist(), column.type) if is_bytes else values.cast(column.type)
+    return beside
 
 
 def _marks(log: TopicLog, letters: pa.Table) -> Sequence[Move]:

@@ -2,7 +2,7 @@
 
 Every format is read by all names that a column has, each as a column of its own, which are made one here: a value under
 the column's name comes before those under its aliases. A column that has no value then has its default. Where a format
-comes with its writer's schema (`Batch.explicit`) a NULL is the writer's word, and only a field that the schema doesn't
+comes with its writer's schema (`Parsed.explicit`) a NULL is the writer's word, and only a field that the schema doesn't
 have is given the default, as it is read; without one, a field that is missing and one that is NULL are the same.
 """
 
@@ -14,34 +14,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.batch import Batch
 from headwater.intake.converted import Converted, either
 from headwater.intake.layout import DELETE, Layout
+from headwater.intake.parsed import Parsed
 
 
-def resolve(layout: Layout, batch: Batch) -> list[Converted]:
+def resolve(layout: Layout, parsed: Parsed) -> list[Converted]:
     """One column for each of the topic's, and `_op` of a table."""
-    columns = batch.columns[: layout.payload + layout.is_table]
+    columns = parsed.columns[: layout.payload + layout.is_table]
     for at, aliases in layout.aliases.items():
         for alias in aliases:
-            columns[at] = _first(columns[at], batch.columns[alias])
-    if layout.defaults and not batch.explicit:
+            columns[at] = _first(columns[at], parsed.columns[alias])
+    if layout.defaults and not parsed.explicit:
         deletes = pc.equal(columns[layout.operation].values, DELETE).fill_null(False) if layout.is_table else None
         for at, default in layout.defaults.items():
             columns[at] = Converted(_filled(columns[at], default, deletes), columns[at].bad)
     return columns
 
 
-def misfits(layout: Layout, batch: Batch) -> Iterator[tuple[int, pa.Array]]:
-    """Columns with values that don't fit, by their places in the batch, and where; of those that count."""
-    for at, column in enumerate(batch.columns[: layout.payload + layout.is_table]):
+def misfits(layout: Layout, parsed: Parsed) -> Iterator[tuple[int, pa.Array]]:
+    """Columns with values that don't fit, by their indices, and where; of those that count."""
+    for at, column in enumerate(parsed.columns[: layout.payload + layout.is_table]):
         if column.bad is not None:
             yield at, column.bad
     for at, aliases in layout.aliases.items():
         for alias in aliases:
-            bad = batch.columns[alias].bad
+            bad = parsed.columns[alias].bad
             if bad is not None:
-                yield alias, pc.and_(bad, _absent(batch.columns[at]))
+                yield alias, pc.and_(bad, _absent(parsed.columns[at]))
 
 
 def _absent(column: Converted) -> pa.Array:
@@ -68,5 +68,5 @@ def _replaced(values: pa.Array, mask: pa.Array, others: pa.Array) -> pa.Array:
     """The others where the mask is true."""
     if not pa.types.is_nested(values.type):
         return pc.if_else(mask, others, values)
-    places = pa.array(np.arange(len(values)) + np.where(mask.to_numpy(zero_copy_only=False), len(values), 0))
-    return pa.concat_arrays([values, others]).take(places)
+    indices = pa.array(np.arange(len(values)) + np.where(mask.to_numpy(zero_copy_only=False), len(values), 0))
+    return pa.concat_arrays([values, others]).take(indices)

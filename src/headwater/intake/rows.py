@@ -11,26 +11,26 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import ArgumentRefused, TooLarge, UnreadableEvent
-from headwater.intake.batch import Batch
 from headwater.intake.convert import convert
 from headwater.intake.converted import Converted
 from headwater.intake.dead import Letter
-from headwater.intake.encode import row_as_json
 from headwater.intake.layout import Layout
+from headwater.intake.parsed import Parsed
 from headwater.intake.unknown import Unknown, fields_of_rows, have_none, kept_fields, masks_of_table, names_by_row
 from headwater.intake.values import as_mapping, column_of
+from headwater.json_text import row_as_json
 
 _ROWS_AT_ONCE = 1_048_576
 MOST_DEAD_BYTES = 256 * 1024 * 1024
-"""How many bytes the dead letters of so many rows have together; spelled out, a small table can be many."""
+"""The most bytes that the dead letters of so many rows have together; spelled out, a small table can be many."""
 
 
 @dataclass(frozen=True)
 class RowOriginals:
-    """The mappings that rows were made from; `places` is None if every one of them is a row."""
+    """The mappings that rows were made from; `indices` is None if every one of them is a row."""
 
     rows: Sequence[Mapping[str, Any]]
-    places: Sequence[int] | None
+    indices: Sequence[int] | None
     where: str
     first: int = 0
     numbered: bool = False
@@ -44,8 +44,8 @@ class RowOriginals:
         return self.rows[row].get(name)
 
     def index(self, row: int) -> int:
-        """The row's place in the list."""
-        return row if self.places is None else self.places[row]
+        """The row's index in the list."""
+        return row if self.indices is None else self.indices[row]
 
     def position(self, row: int) -> str:
         """`rows[3]`, or `orders.avro:4` for a file."""
@@ -56,38 +56,38 @@ def _position(where: str, number: int, numbered: bool) -> str:
     return f"{where}:{number}" if numbered else f"{where}[{number}]"
 
 
-def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0, *, numbered: bool = False) -> Batch:
-    """A batch from mappings and dataclass instances; anything else in the list becomes a letter.
+def read_rows(layout: Layout, rows: Sequence[Any], where: str, first: int = 0, *, numbered: bool = False) -> Parsed:
+    """The rows of mappings and dataclass instances; anything else in the list becomes a letter.
 
     They are `numbered` if they are of a file.
     """
     if all(type(row) is dict for row in rows):
         columns, unknown = read_mappings(layout, rows, range(len(rows)))
-        return Batch(columns, RowOriginals(rows, None, where, first, numbered), unknown=unknown)
-    kept, places, letters = [], [], []
-    for place, row in enumerate(rows):
+        return Parsed(columns, RowOriginals(rows, None, where, first, numbered), unknown=unknown)
+    kept, indices, letters = [], [], []
+    for index, row in enumerate(rows):
         if isinstance(row, Mapping) or (dataclasses.is_dataclass(row) and not isinstance(row, type)):
             kept.append(as_mapping(row))
-            places.append(place)
+            indices.append(index)
         else:
             reason = f"the row is a value of type {type(row).__name__}, not a mapping of columns to values"
-            position = _position(where, first + place, numbered)
-            letters.append(Letter(place, row_as_json(row), reason, UnreadableEvent, position))
-    columns, unknown = read_mappings(layout, kept, places)
-    return Batch(columns, RowOriginals(kept, places, where, first, numbered), letters, unknown=unknown)
+            position = _position(where, first + index, numbered)
+            letters.append(Letter(index, row_as_json(row), reason, UnreadableEvent, position))
+    columns, unknown = read_mappings(layout, kept, indices)
+    return Parsed(columns, RowOriginals(kept, indices, where, first, numbered), letters, unknown=unknown)
 
 
 def read_mappings(
-    layout: Layout, rows: Sequence[Mapping[str, Any]], places: Sequence[int]
+    layout: Layout, rows: Sequence[Mapping[str, Any]], indices: Sequence[int]
 ) -> tuple[list[Converted], Unknown]:
-    """The columns of mappings that stand at these places, and the fields that none of them is."""
+    """The columns of mappings that stand at these indices, and the fields that none of them is."""
     pairs = zip(layout.names, layout.kinds, strict=True)
     columns = [column_of([row.get(name) for row in rows], kind) for name, kind in pairs]
-    return columns, find_unknown(layout, rows, places, columns)
+    return columns, find_unknown(layout, rows, indices, columns)
 
 
 def find_unknown(
-    layout: Layout, rows: Sequence[Mapping[str, Any]], places: Sequence[int], columns: list[Converted]
+    layout: Layout, rows: Sequence[Mapping[str, Any]], indices: Sequence[int], columns: list[Converted]
 ) -> Unknown:
     """The fields of mappings that no column declares; they are put into the column that keeps them, if one does."""
     if have_none(rows, layout.known):
@@ -95,7 +95,7 @@ def find_unknown(
     if layout.kept_in is not None:
         name, kind = layout.names[layout.kept_in], layout.kinds[layout.kept_in]
         columns[layout.kept_in] = column_of([kept_fields(row, layout.known, row.get(name)) for row in rows], kind)
-    return fields_of_rows(zip(places, rows, strict=True), layout.known, named=layout.refuses_unknown)
+    return fields_of_rows(zip(indices, rows, strict=True), layout.known, named=layout.refuses_unknown)
 
 
 @dataclass(frozen=True)
@@ -108,20 +108,20 @@ class ArrowOriginals:
     numbered: bool
     topic: str
     kept: list[int] = field(default_factory=lambda: [0])
-    """How many bytes the rows have together that were asked for."""
+    """The bytes that the rows asked for have together."""
 
     def content(self, row: int) -> bytes:
         """The row as JSON."""
         columns = zip(self.table.column_names, self.table.columns, strict=True)
-        found = row_as_json({name: _value(column[row]) for name, column in columns})
-        self.kept[0] += len(found)
+        content = row_as_json({name: _value(column[row]) for name, column in columns})
+        self.kept[0] += len(content)
         if self.kept[0] > MOST_DEAD_BYTES:
             raise TooLarge(
                 f'the events for "{self.topic}" that can\'t be read are more than {MOST_DEAD_BYTES:,} bytes',
                 detail=f"The last one of them is at {self.position(row)}. Nothing was appended.",
                 hint="See what is wrong with one of them, or append fewer at a time.",
             )
-        return found
+        return content
 
     def value(self, row: int, name: str) -> Any:
         """The value as it was given; what Python has no value for is shown as text."""
@@ -129,7 +129,7 @@ class ArrowOriginals:
         return None if at < 0 else _value(self.table.column(at)[row])
 
     def index(self, row: int) -> int:
-        """The row's place in the table."""
+        """The row's index in the table."""
         return row
 
     def position(self, row: int) -> str:
@@ -159,8 +159,8 @@ def _printed(scalar: pa.Scalar) -> str:
     return bytes(held).decode("utf-8", "backslashreplace")
 
 
-def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = None) -> Iterator[Batch]:
-    """Batches from an Arrow table. Columns are found by name; one that isn't there is NULL in every row.
+def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = None) -> Iterator[Parsed]:
+    """The rows of an Arrow table, in parts. Columns are found by name; one that isn't there is NULL in every row.
 
     `first` is the number of the table's first row if it is part of a file.
     """
@@ -172,7 +172,7 @@ def read_table(layout: Layout, table: pa.Table, where: str, first: int | None = 
         part = table.slice(start, min(_ROWS_AT_ONCE, table.num_rows - start))
         originals = ArrowOriginals(part, where, (first or 0) + start, first is not None, layout.topic)
         columns = [_column(part, name, kind) for name, kind in zip(layout.names, layout.kinds, strict=True)]
-        yield Batch(columns, originals, unknown=find_unknown_columns(layout, part, columns))
+        yield Parsed(columns, originals, unknown=find_unknown_columns(layout, part, columns))
 
 
 def find_unknown_columns(layout: Layout, table: pa.Table, columns: list[Converted]) -> Unknown:
@@ -195,8 +195,8 @@ def _plain_row(table: pa.Table, row: int) -> dict[str, Any]:
 
 def _plain_values(table: pa.Table, name: str) -> list[Any]:
     at = table.schema.get_field_index(name)
-    held = [None] * table.num_rows if at < 0 else [_value(found) for found in table.column(at)]
-    return [dict(found) if isinstance(found, list) else found for found in held]
+    held = [None] * table.num_rows if at < 0 else [_value(value) for value in table.column(at)]
+    return [dict(value) if isinstance(value, list) else value for value in held]
 
 
 def _column(table: pa.Table, name: str, kind: pa.DataType) -> Converted:

@@ -21,18 +21,18 @@ import pyarrow as pa
 from headwater.errors import Fenced, HeadwaterError
 from headwater.intake.breaker import Breaker
 from headwater.intake.decode import Decoded, Decoder
-from headwater.intake.places import Places
-from headwater.intake.protocol import Again, Halting, Inlet, Piece, Taken, Wait
+from headwater.intake.positions import SourcePositions
+from headwater.intake.protocol import Again, Inlet, Piece, Taken, Wait
 from headwater.log import TopicLog
 from headwater.log.counts import together, told
 from headwater.model import Intake as Declared
+from headwater.waiting import Backoff, Halting
 
 _logger = logging.getLogger("headwater.intake")
 
 LOOK_EVERY = timedelta(seconds=5)
-"""How often an inlet looks at how everything is, and a silent stream's watermark may move on."""
-BACKOFF = timedelta(milliseconds=500)
-LONGEST_BACKOFF = timedelta(seconds=30)
+"""The interval at which an inlet looks at how everything is, and a silent stream's watermark may move on."""
+_BACKOFF = Backoff()
 
 
 class Intake:
@@ -87,8 +87,8 @@ class Intake:
                     raise
                 failures = 0 if self.is_going_on else failures
                 self.is_going_on = False
-                pause = min(BACKOFF * 2**failures, LONGEST_BACKOFF)
-                failures = min(failures + 1, 10)
+                failures += 1
+                pause = _BACKOFF.after(failures, chance=1)
                 _logger.warning("%s; trying again in %s s", failed.summary, pause.total_seconds())
                 self.waits(self.log.topic.name, failed)
                 halt.wait(pause)
@@ -96,10 +96,10 @@ class Intake:
     @contextmanager
     def _session(self, *, alone: bool) -> Iterator[_Session]:
         inlet = self._open_inlet()
-        places = Places(self.declared.connector, self.log, self.dead)
+        positions = SourcePositions(self.declared.connector, self.log, self.dead)
         try:
-            inlet.open(places, alone=alone)
-            yield _Session(self, inlet, places)
+            inlet.open(positions, alone=alone)
+            yield _Session(self, inlet, positions)
         finally:
             inlet.close()
 
@@ -113,21 +113,21 @@ class _Part:
 
 
 class _Session:
-    def __init__(self, intake: Intake, inlet: Inlet, places: Places) -> None:
+    def __init__(self, intake: Intake, inlet: Inlet, positions: SourcePositions) -> None:
         self._intake = intake
         self._inlet = inlet
-        self._places = places
+        self._positions = positions
         self._log = intake.log
         self._looked_at = time.monotonic()
-        self._rows, self._letters = places.history
-        self._unknown: dict[str, int] = dict(places.history_unknown)
+        self._rows, self._letters = positions.history
+        self._unknown: dict[str, int] = dict(positions.history_unknown)
 
     @property
     def taken(self) -> Taken:
-        sources = self._places.sources
+        sources = self._positions.sources
         positions = {at: sources[at].log for at in sorted(sources)}
-        places = {at: self._inlet.spell(at, position) for at, position in positions.items()}
-        return Taken(self._log.topic.name, self._rows, self._letters, positions, places, unknown=self._unknown)
+        spelled = {at: self._inlet.spell(at, position) for at, position in positions.items()}
+        return Taken(self._log.topic.name, self._rows, self._letters, positions, spelled, unknown=self._unknown)
 
     def drain(self) -> bool:
         """Read up to the ends that were found at the beginning; False if another session must go on."""
@@ -152,7 +152,7 @@ class _Session:
     def _commit(self, pieces: Sequence[Piece]) -> None:
         """Append what was read: dead letters first, then the rows with the positions, in one entry."""
         reached = {piece.source: piece.after for piece in pieces}
-        moves = self._places.moves(reached)
+        moves = self._positions.moves(reached)
         if not moves:
             return
         # asked after the events were read: if the inlet is still the one it was, they are from it
@@ -161,28 +161,28 @@ class _Session:
         parts = [_Part(piece, self._decode(piece, arrived_at)) for piece in pieces]
         self._refuse_poison(parts)
         dead = [part for part in parts if part.decoded.dead.num_rows]
-        dead_moves = self._places.dead_moves(reached, dict.fromkeys(part.piece.source for part in dead))
+        dead_moves = self._positions.dead_moves(reached, dict.fromkeys(part.piece.source for part in dead))
         if dead:
             for part in dead:
                 self._inlet.bury(part.piece, part.decoded.dead)
             letters = [(part.piece.source, part.decoded.dead) for part in dead]
             self._intake.dead.append(
-                _joined(letters), source=_sources(letters), arrived_at=arrived_at, moves=dead_moves
+                joined(letters), source=sources_of(letters), arrived_at=arrived_at, moves=dead_moves
             )
         self._expect_laggards()
         rows = [(part.piece.source, part.decoded.rows) for part in parts]
         unknown = together(part.decoded.unknown for part in parts)
         appended = self._log.append(
-            _joined(rows), source=_sources(rows), arrived_at=arrived_at, moves=moves, unknown=unknown
+            joined(rows), source=sources_of(rows), arrived_at=arrived_at, moves=moves, unknown=unknown
         )
         self._unknown = told(together([self._unknown, unknown]))
-        self._places.moved(moves, dead_moves)
+        self._positions.moved(moves, dead_moves)
         self._count(appended.rows, sum(part.decoded.dead.num_rows for part in dead))
         self._inlet.taken(reached)
         self._intake.committed(self._log, appended.commit)
 
     def _decode(self, piece: Piece, arrived_at: datetime) -> Decoded:
-        without = self._places.buried(piece.source, piece.where)
+        without = self._positions.buried(piece.source, piece.where)
         return piece.decode(self._intake.decoder, arrived_at, without)
 
     def _refuse_poison(self, parts: Sequence[_Part]) -> None:
@@ -190,10 +190,10 @@ class _Session:
         letters = [part.decoded.dead for part in parts if part.decoded.dead.num_rows]
 
         def reasons() -> list[str]:
-            return list(islice((found["reason"][0].as_py() for found in letters), 3))
+            return list(islice((dead["reason"][0].as_py() for dead in letters), 3))
 
         rows = sum(part.decoded.rows.num_rows for part in parts)
-        self._intake.breaker.check(rows, sum(found.num_rows for found in letters), reasons)
+        self._intake.breaker.check(rows, sum(dead.num_rows for dead in letters), reasons)
 
     def _count(self, rows: int, letters: int) -> None:
         self._rows += rows
@@ -222,13 +222,15 @@ class _Session:
         if self._inlet.behind:
             self._expect_laggards()
         else:
-            self._log.settle_silence()
+            self._log.tick_silence()
 
 
-def _joined(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
+def joined(parts: Sequence[tuple[str, pa.Table]]) -> pa.Table:
+    """The rows of several sources, one behind the other."""
     return pa.concat_tables([part for _, part in parts])
 
 
-def _sources(parts: Sequence[tuple[str, pa.Table]]) -> pa.Array:
+def sources_of(parts: Sequence[tuple[str, pa.Table]]) -> pa.Array:
+    """The source of each row of several sources."""
     named = [pa.repeat(pa.scalar(source), part.num_rows) for source, part in parts]
     return pa.concat_arrays([pa.array([], pa.string()), *named])

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.encode import row_as_json
+from headwater.json_text import row_as_json
 from headwater.model import Kafka, Topic
 
 
@@ -28,19 +28,19 @@ class Known:
 
     @property
     def is_flat(self) -> bool:
-        """Whether nothing below its names can be unknown."""
+        """Tells whether nothing below its names can be unknown."""
         return not self.inside
 
 
 def known_of(columns: Iterable[tuple[str, pa.DataType]], more: Iterable[str] = ()) -> Known:
-    """What is known of objects with these columns; `more` are names that mean something else."""
+    """The known fields of objects with these columns; `more` are names that mean something else."""
     pairs = list(columns)
     inside = {name: below for name, kind in pairs if (below := _below(kind)) is not None}
     return Known(frozenset([*(name for name, _ in pairs), *more]), inside)
 
 
 def known_to(topic: Topic, columns: Iterable[tuple[str, pa.DataType]]) -> Known:
-    """What is known of the events of a topic: its columns, and the field that tells the version of an event."""
+    """The known fields of the events of a topic: its columns, and the field that tells the version of an event."""
     version = topic.intake.version_from if isinstance(topic.intake, Kafka) else None
     return known_of(columns, [version.removeprefix("field ")] if version and version.startswith("field ") else [])
 
@@ -59,7 +59,7 @@ def _below(kind: pa.DataType) -> Known | None:
 class Unknown:
     """The unknown fields of some events: how many have each, and, where it matters, which ones an event has.
 
-    `named` is by the place of an event among those that came with it.
+    `named` is by the index of an event among those that came with it.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -96,24 +96,24 @@ def fields_of(value: Any, known: Known, path: str = "", *, nulls: bool = False) 
 
 
 def have_none(rows: Sequence[Mapping[str, Any]], known: Known) -> bool:
-    """Whether rows have no unknown field for certain, told at once for all of them."""
+    """Tells whether rows have no unknown field for certain, told at once for all of them."""
     assert known.names is not None
     return known.is_flat and set().union(*rows) <= known.names
 
 
 def fields_of_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], known: Known, *, named: bool) -> Unknown:
-    """The unknown fields of rows, each with its place."""
+    """The unknown fields of rows, each with its index."""
     unknown = Unknown()
-    for place, row in rows:
+    for index, row in rows:
         names = tuple(dict.fromkeys(name for name, _ in fields_of(row, known)))
         unknown.counts.update(names)
         if named and names:
-            unknown.named[place] = names
+            unknown.named[index] = names
     return unknown
 
 
 def kept_fields(row: Mapping[str, Any], known: Known, own: Any) -> Any:
-    """What the column that keeps unknown fields has for a row: each as JSON text; several values of one as an array.
+    """The value of the column that keeps unknown fields: each as JSON text; several values of one as an array.
 
     `own` is what the row has for that column itself, which stays.
     """
@@ -127,7 +127,7 @@ def kept_fields(row: Mapping[str, Any], known: Known, own: Any) -> Any:
 
 
 def masks_of_table(table: pa.Table, known: Known) -> dict[str, pa.Array]:
-    """Which rows of a table have a value for each unknown field, of the fields that any of them has."""
+    """Masks of the rows of a table with a value for each unknown field, of the fields that any of them has."""
     assert known.names is not None
     masks: dict[str, pa.Array] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -162,7 +162,7 @@ def _add(masks: dict[str, pa.Array], others: Mapping[str, pa.Array]) -> None:
 
 
 def names_by_row(masks: Mapping[str, pa.Array]) -> dict[int, tuple[str, ...]]:
-    """The places of rows that have unknown fields, and which."""
+    """The indices of rows that have unknown fields, and which."""
     named: dict[int, tuple[str, ...]] = {}
     for name, mask in masks.items():
         for row in pc.indices_nonzero(mask).to_pylist():

@@ -18,7 +18,8 @@ import pyarrow as pa
 from headwater.intake.convert import convert
 from headwater.intake.converted import DOESNT_FIT, Converted, attempt, bad_mask, either, only_where
 from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
-from headwater.model import INSTANT, spell_type
+from headwater.json_text import Number
+from headwater.model import INSTANT, is_number, spell_type
 
 
 class _Twice:
@@ -32,17 +33,11 @@ TWICE: Any = _Twice()
 """The key under which an object read from JSON keeps the names that it gave twice."""
 
 
-class Number(str):
-    """A number of a JSON text, as it was written: exact, whatever its length."""
-
-    __slots__ = ()
-
-
 def column_of(values: Sequence[Any], kind: pa.DataType) -> Converted:
     """The values in the declared type, with those marked that don't fit.
 
-    >>> found = column_of([1, 2.0, "3", None], pa.int32())
-    >>> found.values.to_pylist(), found.bad.to_pylist()
+    >>> column = column_of([1, 2.0, "3", None], pa.int32())
+    >>> column.values.to_pylist(), column.bad.to_pylist()
     ([1, 2, None, None], [False, False, True, False])
     """
     classes = set(map(type, values))
@@ -95,16 +90,16 @@ def _sort_of(cls: type) -> type:
 
 def _mixed(values: Sequence[Any], kind: pa.DataType) -> Converted:
     """Each sort of value by itself, put together again in the order in which they came."""
-    places: dict[Any, list[int]] = {}
-    for place, value in enumerate(values):
+    by_sort: dict[Any, list[int]] = {}
+    for index, value in enumerate(values):
         cls: type = type(value)
         sort = _sort_of(cls)
         key = (sort, value.tzinfo is None, cls) if sort is datetime else (sort,)
-        places.setdefault(key, []).append(place)
-    parts = [_of_one_sort([values[at] for at in found], key[0], kind) for key, found in places.items()]
+        by_sort.setdefault(key, []).append(index)
+    parts = [_of_one_sort([values[at] for at in indices], key[0], kind) for key, indices in by_sort.items()]
     order = [0] * len(values)
-    for now, place in enumerate(place for found in places.values() for place in found):
-        order[place] = now
+    for now, index in enumerate(index for indices in by_sort.values() for index in indices):
+        order[index] = now
     joined = pa.concat_arrays([part.values for part in parts]).take(pa.array(order, pa.int64()))
     bad = pa.concat_arrays([bad_mask(part) for part in parts]).take(pa.array(order, pa.int64()))
     return Converted(joined, only_where(bad))
@@ -120,17 +115,13 @@ def _of_one_sort(values: Sequence[Any], sort: type, kind: pa.DataType) -> Conver
     if pa.types.is_nested(kind):
         return _nested(values, sort, kind)
     reader = _READERS.get(sort)
-    if reader is None or (sort is Number and not _takes_numbers(kind)):
+    if reader is None or (sort is Number and not is_number(kind)):
         return _refuse(values, kind)
     return attempt(values, lambda some: reader(some, kind), kind)
 
 
 def _refuse(values: Sequence[Any], kind: pa.DataType) -> Converted:
     return Converted(pa.nulls(len(values), kind), pa.array([value is not None for value in values], pa.bool_()))
-
-
-def _takes_numbers(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 # Readers: values of one class into the declared type
@@ -141,7 +132,7 @@ def _as(holder: pa.DataType) -> Callable[[Sequence[Any], pa.DataType], Converted
 
 
 def _as_text(values: Sequence[Any], kind: pa.DataType) -> Converted:
-    if not _takes_numbers(kind):
+    if not is_number(kind):
         return _refuse(values, kind)
     return convert(pa.array([None if value is None else str(value) for value in values], pa.string()), kind, text=True)
 
@@ -210,24 +201,24 @@ def _structs(values: Sequence[Any], kind: pa.DataType) -> Converted:
 
 def _maps(values: Sequence[Any], kind: pa.DataType) -> Converted:
     pairs = [None if value is None else _pairs(value) for value in values]
-    flat = [pair for found in pairs if found is not None for pair in found]
+    flat = [pair for entries in pairs if entries is not None for pair in entries]
     keys = column_of([_key(pair[0], kind.key_type) for pair in flat], kind.key_type)
     items = column_of([pair[1] for pair in flat], kind.item_type)
-    refused = [found is None and value is not None for found, value in zip(pairs, values, strict=True)]
+    refused = [entries is None and value is not None for entries, value in zip(pairs, values, strict=True)]
     return _refused_also(assemble_map(_valid(pairs), _lengths(pairs), keys, items, kind), refused)
 
 
-def _refused_also(found: Converted, refused: Sequence[bool]) -> Converted:
+def _refused_also(converted: Converted, refused: Sequence[bool]) -> Converted:
     if not any(refused):
-        return found
-    return Converted(found.values, either(found.bad, pa.array(refused, pa.bool_())))
+        return converted
+    return Converted(converted.values, either(converted.bad, pa.array(refused, pa.bool_())))
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]] | None:
     """The entries of a map, given as a mapping or as pairs; None if it is neither or names a key twice."""
     if isinstance(value, Mapping) or dataclasses.is_dataclass(value):
-        found = as_mapping(value)
-        return None if TWICE in found else list(found.items())
+        mapping = as_mapping(value)
+        return None if TWICE in mapping else list(mapping.items())
     return list(value) if all(isinstance(pair, Sequence) and len(pair) == 2 for pair in value) else None
 
 
@@ -237,7 +228,7 @@ def _key(key: Any, kind: pa.DataType) -> Any:
         return key
     if pa.types.is_boolean(kind):
         return {"true": True, "false": False}.get(key, key)
-    return Number(key) if _takes_numbers(kind) else key
+    return Number(key) if is_number(kind) else key
 
 
 def as_mapping(row: Any) -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ class Request:
 
     @property
     def sequences(self) -> list[producer.Sequence]:
-        """What the log keeps of its producers, in the same entry as the rows."""
+        """The numbers that the log keeps of its producers, in the same entry as the rows."""
         return [*([self.sequence] if self.sequence else []), *(move.sequence for move in self.moves)]
 
     @classmethod
@@ -59,7 +59,7 @@ class Appended:
 
 
 def share_commit(waiting: Mapping[int, Request]) -> dict[int, Request]:
-    """Which requests go into the next commit: all up to a history load, or to a producer's second one."""
+    """The requests that go into the next commit: all up to a history load, or to a producer's second one."""
     chosen: dict[int, Request] = {}
     producers: set[str] = set()
     for index, request in waiting.items():
@@ -99,6 +99,14 @@ def draft(
         files=[file.path] if file else [],
     )
     return proposal, _receipts(topic, number, requests, times_of(topic, rows) < stamps, after)
+
+
+def stamp_append(topic: Topic, number: int, clock: Clock, request: Request) -> pa.Table:
+    """Rows of an append as the log keeps them, given how its clock stood before."""
+    arrivals = arrivals_of(topic, [request])
+    stamps, _ = clock.stamp(arrivals)
+    arrived = np.maximum.accumulate(np.maximum(arrivals.arrived, clock.present))
+    return _stamped(topic, number, 0, request.rows.combine_chunks(), _sources([request]), arrived, stamps)
 
 
 def arrivals_of(topic: Topic, requests: Sequence[Request]) -> Arrivals:

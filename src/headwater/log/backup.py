@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+import pyarrow as pa
+
 from headwater.errors import ArgumentRefused, LogDamaged
 from headwater.log.entry import BESIDE, FOLDER, EntryLog, path_of
 from headwater.log.scrub import Hurt, find_logs, scrub
@@ -38,7 +40,7 @@ class BackedUp:
 
     @property
     def good(self) -> bool:
-        """Whether its own scrub has found nothing."""
+        """Tells whether its own scrub has found nothing."""
         return not self.hurt
 
 
@@ -61,7 +63,7 @@ def back_up(source: Storage, target: Storage, now: datetime, progress: Progress 
         copied.put(target, path, data)
     for log in logs:
         heads[log] = _copy_log(source, target, log, there, copied, progress)
-    hurt = tuple(found for log in logs for found in scrub(target.below(log), log).hurt)
+    hurt = tuple(each for log in logs for each in scrub(target.below(log), log).hurt)
     done = BackedUp(target.url, now.isoformat(), heads, copied.objects, copied.size, hurt)
     if done.good:
         target.write(RECORD, json.dumps(asdict(done)).encode())
@@ -69,11 +71,11 @@ def back_up(source: Storage, target: Storage, now: datetime, progress: Progress 
 
 
 def read_record(target: Storage) -> BackedUp:
-    """What the newest good backup at a place says of itself; `ArgumentRefused` if there is none."""
+    """The record of the newest good backup at a URL; `ArgumentRefused` if there is none."""
     data = target.read(RECORD)
     try:
-        found = json.loads(data or b"")
-        return BackedUp(target.url, found["at"], found["heads"], found["objects"], found["bytes"])
+        record = json.loads(data or b"")
+        return BackedUp(target.url, record["at"], record["heads"], record["objects"], record["bytes"])
     except (ValueError, KeyError, TypeError) as cause:
         raise ArgumentRefused(
             f'"{target.url}" is no backup',
@@ -97,12 +99,12 @@ def restore(backup: Storage, target: Storage, progress: Progress = lambda *_: No
             copied.put(target, path, data)
     for log, head in record.heads.items():
         _copy_log(backup, target, log, {}, copied, progress, head)
-    hurt = tuple(found for log in record.heads for found in scrub(target.below(log), log).hurt)
+    hurt = tuple(each for log in record.heads for each in scrub(target.below(log), log).hurt)
     return BackedUp(backup.url, record.at, record.heads, copied.objects, copied.size, hurt)
 
 
 def _loose(source: Storage, logs: list[str]) -> Iterator[tuple[str, bytes]]:
-    """What is no part of a log: positions of readers and outlets. They come first, and so are never ahead of a log."""
+    """Files of no log: positions of readers and outlets. They come first, and so are never ahead of a log."""
     for path, _ in list(source.walk()):
         if not any(path.startswith(f"{log}/") for log in logs) and not path.rpartition("/")[2].startswith("."):
             data = source.read(path)
@@ -131,6 +133,8 @@ def _copy_log(
         data = source.read(path)
         if data is None or (path.endswith("_last_checkpoint") and _state_in(data) > newest):
             continue  # replaced since it was listed, or of a later state
+        if _is_altered(path, data) and not _refers_to(entries, path, newest):
+            continue  # it is being written, or its writer has ended: the log knows nothing of it
         _refuse_altered(entries, path, data)
         copied.put(target, path, data)
     last = entries.seal_at(newest)
@@ -170,11 +174,24 @@ def _is_rewritten(path: str) -> bool:
     return path.endswith("_last_checkpoint") or f"/{BESIDE}/" in path
 
 
+def _is_altered(path: str, data: bytes) -> bool:
+    return checksum_in(path.rpartition("/")[2]) not in (None, checksum(data))
+
+
+def _refers_to(entries: EntryLog, path: str, newest: int) -> bool:
+    """Tells whether a data file is one of the log, up to an entry."""
+    name, state = path.rpartition("/")[2], entries.base()
+    if state is not None and name in pa.table(state.get_add_actions())["path"].to_pylist():
+        return True
+    known = (entries.read(number) for number in entries.numbers() if number <= newest)
+    return any(added["path"] == name for entry in known if entry for added in entry.of("add"))
+
+
 def _refuse_altered(entries: EntryLog, path: str, data: bytes) -> None:
     """Refuse to copy what isn't as it was written."""
     name = path.rpartition("/")[2]
-    expected = checksum_in(name)
-    if expected is not None and checksum(data) != expected:
+    if _is_altered(path, data):
+        expected = checksum_in(name) or 0
         raise LogDamaged(
             f'"{entries.storage.url}/{name}" can\'t be backed up',
             detail=f"Its checksum is {checksum(data):08x}, and it was written with {expected:08x}.",

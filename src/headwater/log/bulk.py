@@ -35,7 +35,7 @@ SOURCE = "_source"
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a history load is stamped with: the number of its commit, the watermark before it, when it arrived."""
+    """The stamp of a history load: the number of its commit, the watermark before it, when it arrived."""
 
     number: int
     watermark: int
@@ -123,7 +123,7 @@ def load_sources(
 
 
 def next_stamp(log: TopicLog) -> Stamp:
-    """What a history load is stamped with that is the next commit, as far as can be known now."""
+    """The stamp of a history load that is the next commit, as far as can be known now."""
     log.create()
     clock = log.clock
     return Stamp(log.head + 1, clock.watermark, max(microseconds(log.now()), clock.present))

@@ -38,7 +38,7 @@ class SourceClock:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the declaration says about time, in microseconds. `idle` None: every source is waited for, always."""
+    """The declaration's rules of time, in microseconds. `idle` None: every source is waited for, always."""
 
     strategy: Bounded | Quantile | Punctuated = field(default_factory=Bounded)
     idle: int | None = None

@@ -18,7 +18,7 @@ from headwater.log.shape import Past
 from headwater.log.topic import TopicLog
 
 ROOM = 256 << 20
-_Place = tuple[str, str, str, pa.DataType, Past | None]
+_Key = tuple[str, str, str, pa.DataType, Past | None]
 
 
 class KeptColumns:
@@ -26,30 +26,30 @@ class KeptColumns:
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = room
-        self._kept: OrderedDict[_Place, pa.ChunkedArray] = OrderedDict()
+        self._kept: OrderedDict[_Key, pa.ChunkedArray] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
     def read(self, log: TopicLog, file: DataFile, names: Sequence[str]) -> pa.Table:
         """The columns of a file, typed as declared."""
         schema = columns_of(log.topic)
-        places = [(log.storage.url, file.path, name, schema.field(name).type, file.past) for name in names]
+        keys = [(log.storage.url, file.path, name, schema.field(name).type, file.past) for name in names]
         with self._lock:
-            known = {place: self._kept[place] for place in places if place in self._kept}
-            for place in known:
-                self._kept.move_to_end(place)
-        missing = [place for place in places if place not in known]
+            known = {key: self._kept[key] for key in keys if key in self._kept}
+            for key in known:
+                self._kept.move_to_end(key)
+        missing = [key for key in keys if key not in known]
         if missing:
-            rows = read_file(log, file, [place[2] for place in missing])
-            known |= {place: rows[place[2]] for place in missing}
-            self._keep({place: known[place] for place in missing})
-        return pa.table({place[2]: known[place] for place in places})
+            rows = read_file(log, file, [key[2] for key in missing])
+            known |= {key: rows[key[2]] for key in missing}
+            self._keep({key: known[key] for key in missing})
+        return pa.table({key[2]: known[key] for key in keys})
 
-    def _keep(self, found: dict[_Place, pa.ChunkedArray]) -> None:
+    def _keep(self, columns: dict[_Key, pa.ChunkedArray]) -> None:
         with self._lock:
-            for place, column in found.items():
-                if place not in self._kept:
-                    self._kept[place] = column
+            for key, column in columns.items():
+                if key not in self._kept:
+                    self._kept[key] = column
                     self._size += column.nbytes
             while self._size > self.room:
                 self._size -= self._kept.popitem(last=False)[1].nbytes

@@ -39,7 +39,7 @@ def together(parts: Iterable[Counts]) -> dict[str, int]:
 
 
 def as_note(counts: Counts) -> dict[str, Any]:
-    """What the note of a commit says of its own counts; nothing if there are none."""
+    """The part of a commit's note that has its own counts; nothing if there are none."""
     return {_OWN: told(counts)} if counts else {}
 
 
@@ -51,5 +51,5 @@ def with_total(note: Mapping[str, Any], before: Counts) -> dict[str, Any]:
 
 def total_of(note: Mapping[str, Any]) -> Counts:
     """The total up to a commit, from its note."""
-    found: Counts = note.get(_TOTAL, {})
-    return found
+    total: Counts = note.get(_TOTAL, {})
+    return total

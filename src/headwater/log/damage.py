@@ -1,4 +1,4 @@
-"""What is wrong with a log, said so that somebody can act: which file, which commits, which command comes next."""
+"""Damage to a log, said so that somebody can act: which file, which commits, which command comes next."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class Damage:
 
     def file(self, path: str, commits: tuple[int, int], rows: int, reason: str) -> LogDamaged:
         """A data file that is missing, or not as it was written."""
-        place = f"{self.url}/{path}"
+        url = f"{self.url}/{path}"
         kind, summary = LogDamaged, f'a file of topic "{self.name}" is damaged'
         if reason == MISSING:
             kind, summary = LogFileMissing, f'file "{path}" of topic "{self.name}" is missing'
         return kind(
             summary,
-            detail=f"{place} holds {rows} rows of the commits {commits[0]} to {commits[1]}: {reason}. Nothing was "
+            detail=f"{url} holds {rows} rows of the commits {commits[0]} to {commits[1]}: {reason}. Nothing was "
             "guessed in its place.",
             hint=self._hint(),
-            path=place,
+            path=url,
             topic=self.name,
             commits=spell_commits(*commits),
         )

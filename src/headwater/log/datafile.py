@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -56,7 +57,7 @@ def measured_columns(topic: Topic, time: str | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class DataFile:
-    """What the log knows of a file: its size, its rows, and the range of each measured column.
+    """A file as the log knows it: its size, its rows, and the range of each measured column.
 
     `past` says how it is read, if its rows were written in another shape than today's.
     """
@@ -105,7 +106,7 @@ def named_today(measured: Mapping[str, Any], topic: Topic) -> dict[str, Any]:
     names = {name: name for name in measured_columns(topic)}
     if topic.time and topic.time not in measured:
         names[topic.time] = next(name for name in measured if not name.startswith("_"))
-    return {name: _read(measured[found]) for name, found in names.items()}
+    return {name: _read(measured[written]) for name, written in names.items()}
 
 
 def write_file(storage: Storage, rows: pa.Table, measured: Sequence[str]) -> DataFile:
@@ -114,8 +115,8 @@ def write_file(storage: Storage, rows: pa.Table, measured: Sequence[str]) -> Dat
     path = named(f"{rows['_commit'][0].as_py():020d}-{uuid.uuid4().hex}", data)
     storage.write(path, data)
     ranges = {name: pc.min_max(rows[name]).as_py() for name in measured}
-    least = {name: found["min"] for name, found in ranges.items()}
-    return DataFile(path, data.size, rows.num_rows, least, {name: found["max"] for name, found in ranges.items()})
+    least = {name: ends["min"] for name, ends in ranges.items()}
+    return DataFile(path, data.size, rows.num_rows, least, {name: ends["max"] for name, ends in ranges.items()})
 
 
 def as_parquet(rows: pa.Table) -> pa.Buffer:
@@ -127,6 +128,7 @@ def as_parquet(rows: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
+@lru_cache(256)
 def _encodings(schema: pa.Schema) -> dict[str, Any]:
     """Numbers and instants as differences to the one before, all else with a dictionary.
 
@@ -142,7 +144,7 @@ def _encodings(schema: pa.Schema) -> dict[str, Any]:
 
 
 def _is_counted(kind: pa.DataType) -> bool:
-    """Whether Parquet keeps a type as a 32- or 64-bit integer."""
+    """Tells whether Parquet keeps a type as a 32- or 64-bit integer."""
     short = pa.types.is_decimal128(kind) and kind.precision <= 18
     return bool(short or pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
 

@@ -51,7 +51,7 @@ class Entry:
     number: int
     actions: tuple[Action, ...]
     seal: str = ""
-    """What the entry is known by: the seal that it carries, or the hash of its bytes."""
+    """The seal that the entry carries, or the hash of its bytes: it is known by that."""
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -66,12 +66,12 @@ class Entry:
 
     @property
     def kind(self) -> Kind:
-        """What the commit did. An entry that changes no data is maintenance, whoever wrote it."""
+        """The kind of the commit. An entry that changes no data is maintenance, whoever wrote it."""
         return self.note["kind"] if self.note else "maintenance"
 
     @property
     def changes_data(self) -> bool:
-        """Whether rows were added or removed."""
+        """Tells whether rows were added or removed."""
         return any(
             action[name].get("dataChange", True)
             for action in self.actions
@@ -125,7 +125,7 @@ class EntryLog:
         return entry
 
     def seal_at(self, number: int) -> str | None:
-        """What an entry is known by; None if there is none."""
+        """The seal that an entry is known by; None if there is none."""
         known, sealed = self._seals[number % _REMEMBERED]
         if number < 0:
             return None
@@ -210,7 +210,7 @@ class EntryLog:
 
     def _listed(self, after: str) -> list[int]:
         names = self.storage.list(FOLDER, after=after)
-        return [int(found[1]) for name in names if (found := _ENTRY.match(name))]
+        return [int(matched[1]) for name in names if (matched := _ENTRY.match(name))]
 
     def _refuse_holes(self, first: int, numbers: Sequence[int]) -> None:
         """Refuse entries that don't follow each other.
@@ -268,19 +268,19 @@ class EntryLog:
             number = self._newest_checkpoint()
         if number is None:
             return None
-        expected, found = read_note(_STATE, self.storage.read(_checksum_path(number))), self._checkpoint_sum(number)
-        if found is None and expected is None:
+        expected, actual = read_note(_STATE, self.storage.read(_checksum_path(number))), self._checkpoint_sum(number)
+        if actual is None and expected is None:
             raise self._pointer_damaged(f"there is no checkpoint {number}")
-        if expected not in (None, found):
-            what = "It is missing." if found is None else "Its bytes are not those that were written."
+        if expected not in (None, actual):
+            what = "It is missing." if actual is None else "Its bytes are not those that were written."
             raise self.damage.checkpoint(number, what)
         return number
 
     def note_checkpoint(self, number: int) -> None:
         """Note the checksum of a checkpoint that was written."""
-        found = self._checkpoint_sum(number)
-        if found is not None:
-            self.storage.write(_checksum_path(number), noted(_STATE, found))
+        actual = self._checkpoint_sum(number)
+        if actual is not None:
+            self.storage.write(_checksum_path(number), noted(_STATE, actual))
 
     def forget_checkpoint(self, number: int) -> None:
         """Delete a checkpoint that a later one has made superfluous; nothing if there is none."""
@@ -291,7 +291,7 @@ class EntryLog:
 
     def _checkpoint_parts(self, number: int) -> list[str]:
         names = self.storage.list(FOLDER, after=f"{number:020d}.checkpoint")
-        return [name for name in names if (found := _CHECKPOINT.match(name)) and int(found[1]) == number]
+        return [name for name in names if (matched := _CHECKPOINT.match(name)) and int(matched[1]) == number]
 
     def _checkpoint_sum(self, number: int) -> str | None:
         parts = self._checkpoint_parts(number)
@@ -300,7 +300,7 @@ class EntryLog:
 
     def _newest_checkpoint(self) -> int | None:
         names = self.storage.list(FOLDER)
-        return max((int(found[1]) for name in names if (found := _CHECKPOINT.match(name))), default=None)
+        return max((int(matched[1]) for name in names if (matched := _CHECKPOINT.match(name))), default=None)
 
     def last_checkpoint(self) -> int | None:
         """The number up to which the newest checkpoint holds the log's state."""

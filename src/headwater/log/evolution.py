@@ -1,4 +1,4 @@
-"""What a declaration may change of the schema of a topic.
+"""Changes that a declaration may make to the schema of a topic.
 
 The log's own schema has every column that the topic ever had. What a declaration may change of it:
 
@@ -29,7 +29,7 @@ from headwater.model import Column, Topic, spell_type
 
 
 def as_read(topic: Topic, recorded: Recorded) -> Recorded:
-    """What the log says of its columns, and what the declaration changes about them that it doesn't say yet.
+    """The columns as the log records them, with what the declaration changes and the log doesn't say yet.
 
     `TopicChanged` if the declaration doesn't fit what rows already are.
     """
@@ -38,7 +38,7 @@ def as_read(topic: Topic, recorded: Recorded) -> Recorded:
 
 
 def evolved(topic: Topic, recorded: Recorded, number: int) -> Recorded | None:
-    """What the log has to say of its columns from entry `number` on; None if the declaration is what it says already.
+    """The columns as the log must record them from entry `number` on; None if it has recorded them so already.
 
     `TopicChanged` if the declaration doesn't fit what rows already are.
     """
@@ -72,7 +72,7 @@ class _Change:
 
     @property
     def reshapes(self) -> bool:
-        """Whether rows that are already there must be read otherwise than they were written."""
+        """Tells whether rows that are already there must be read otherwise than they were written."""
         own = any(self._now.field(name).type != self._before.field(name).type for name in self._kept())
         added = any(column.default is not None or self._former(column) for column in self._added())
         return own or added or any(True for _ in self._found_again())
@@ -149,7 +149,7 @@ class _Change:
         return [column for column in self._topic.columns if column.name not in kept]
 
     def _filled(self, name: str) -> bool:
-        """Whether a column that comes back has a value in rows that were written without it: a default, or an alias."""
+        """Tells whether a column that comes back has a value in rows written without it: a default, or an alias."""
         column = self._topic.column(name)
         assert column is not None, "it is declared"
         aliased = any(alias in self._before.names for alias in column.aliases)

@@ -27,17 +27,17 @@ class FileAltered(Exception):
 
 def open_checked(storage: Storage, file: DataFile) -> pa.NativeFile:
     """A reader of a file whose bytes are those that were written; `FileNotFoundError` or `FileAltered` if not."""
-    place = f"{storage.url}/{file.path}"
+    url = f"{storage.url}/{file.path}"
     looks = storage.looks(file.path)
     opened = storage.open(file.path, file.size)
-    if looks is None or _known.get(place) != looks:
+    if looks is None or _known.get(url) != looks:
         try:
             check(opened, file)
         except BaseException:
             opened.close()
             raise
         if looks is not None:
-            _remember(place, looks)
+            _remember(url, looks)
     return opened
 
 
@@ -45,21 +45,21 @@ def check(opened: pa.NativeFile, file: DataFile) -> None:
     """Read a file to its end and compare; it is back at its start after that. One without a checksum has its size."""
     if opened.size() != file.size:
         raise FileAltered(f"it has {opened.size()} bytes instead of {file.size}")
-    expected, found = checksum_in(file.path), 0
+    expected, actual = checksum_in(file.path), 0
     if expected is None:
         return
     while part := opened.read_buffer(WHOLE_READ_LIMIT):
-        found = checksum(part, found)
+        actual = checksum(part, actual)
     opened.seek(0)
-    if found != expected:
-        raise FileAltered(f"its checksum is {found:08x}, and it was written with {expected:08x}")
+    if actual != expected:
+        raise FileAltered(f"its checksum is {actual:08x}, and it was written with {expected:08x}")
 
 
 def check_files(storage: Storage, files: Sequence[DataFile]) -> dict[str, str]:
-    """What is wrong with some files, by their paths; for readers that open them themselves."""
+    """The faults of some files, by their paths; for readers that open them themselves."""
     with ThreadPoolExecutor(min(8, max(1, len(files)))) as pool:
-        found = list(pool.map(lambda file: _wrong_with(storage, file), files))
-    return {file.path: wrong for file, wrong in zip(files, found, strict=True) if wrong is not None}
+        faults = list(pool.map(lambda file: _wrong_with(storage, file), files))
+    return {file.path: fault for file, fault in zip(files, faults, strict=True) if fault is not None}
 
 
 def _wrong_with(storage: Storage, file: DataFile) -> str | None:
@@ -77,7 +77,7 @@ def _wrong_with(storage: Storage, file: DataFile) -> str | None:
     return None
 
 
-def _remember(place: str, looks: object) -> None:
+def _remember(url: str, looks: object) -> None:
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    _known[place] = looks
+    _known[url] = looks

@@ -22,16 +22,16 @@ from headwater.log.entry import BESIDE, FOLDER, Action, Entry, EntryLog, Kind
 from headwater.log.producer import Producers
 from headwater.log.snapshot import Snapshot, advance, load
 from headwater.log.storage import Storage
-from headwater.log.witness import PATH, Witness, Witnessed
+from headwater.log.witness import Witness
 from headwater.model import Topic
 
 Now = Callable[[], datetime]
 TRIES = 1000
-"""How many numbers an append may lose to other writers before it gives up; each loss is another writer's success."""
+"""The numbers that an append may lose to other writers before it gives up; each loss is another writer's success."""
 TRUSTED = timedelta(hours=1)
-"""How long the known head is gone on from; far shorter than entries are kept (`maintenance.KEEP_ENTRIES`)."""
+"""The time for which the known head is gone on from; far shorter than entries are kept (`maintenance.KEEP_ENTRIES`)."""
 LISTED = timedelta(minutes=1)
-"""How often the log is asked for entries behind a missing one; the missing one alone would look like its end."""
+"""The interval of looking for entries behind a missing one; the missing one alone would look like the log's end."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -202,7 +202,9 @@ class Journal:
             newest = self.entries.head() if foreign else None  # another writer may have begun the log meanwhile
             if newest is None and foreign:
                 raise self._damaged(f"It holds {foreign[0]}, and no entries.")
-        self._refuse_lost_head(-1 if newest is None else newest, seen)
+        if seen is not None:
+            seen.require(self.entries, -1 if newest is None else newest)
+        self.entries.seal_at((-1 if newest is None else newest) - 1)  # the newest is checked against the one before
         for number in range(-1 if newest is None else newest, -1, -1):
             entry = self.entries.read(number)
             if entry is None:
@@ -215,28 +217,18 @@ class Journal:
                 raise self._damaged("It has no entry that Headwater wrote.")
         self.head = -1 if newest is None else newest
 
-    def _refuse_lost_head(self, head: int, seen: Witnessed | None) -> None:
-        """Refuse a log whose end is gone, or another than it was, as far as its witness knows."""
-        if seen is not None and seen.number > head:
-            seen_at = f"Entry {seen.number} was there, as {self.entries.storage.url}/{PATH} says."
-            raise self.entries.damage.missing(head + 1, seen.number, seen_at)
-        if seen is not None and (found := self.entries.seal_at(seen.number)) not in (None, seen.seal):
-            detail = f"It was sealed as {seen.seal}, and is now as {found}."
-            raise self.entries.damage.entry(seen.number, "was replaced", detail)
-        self.entries.seal_at(head - 1)  # the newest is checked against the one before
-
     def _foreign_names(self) -> list[str]:
-        """What lies where a log would be; the folder of entries may be there, and empty, after a crash."""
+        """The names that lie where a log would be; the folder of entries may be there, and empty, after a crash."""
         names = self.entries.storage.list("")
         return [name for name in names if not name.startswith((".", FOLDER, BESIDE))]
 
     def _damaged(self, detail: str) -> LogDamaged:
-        place = self.entries.storage.url
+        url = self.entries.storage.url
         return LogDamaged(
-            f'"{place}" is not the log of a topic',
+            f'"{url}" is not the log of a topic',
             detail=f"{detail} It is left as it is.",
             hint="Move the folder away if it is not needed, or restore its _delta_log from a copy.",
-            path=place,
+            path=url,
         )
 
 

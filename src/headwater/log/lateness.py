@@ -1,4 +1,4 @@
-"""How late events have been, learned row by row: the delay of a `Quantile` watermark.
+"""The lateness of events, learned row by row: the delay of a `Quantile` watermark.
 
 A row's lateness is how far it lies behind the newest row of its own source. Lateness is counted in buckets that grow
 by a quarter (so that a quantile is at most 25% too large, never too small), and the delay is estimated anew every
@@ -74,8 +74,8 @@ def _buckets(behind: NDArray[np.int64]) -> NDArray[np.int64]:
     """Bucket 0 is exactly on time; bucket b > 0 ends at `_upper(b)`."""
     mantissa, exponent = np.frexp(np.maximum(behind, 1).astype(np.float64))
     step = np.ceil((mantissa * 2 - 1) * _STEPS).astype(np.int64)
-    found = np.minimum((exponent.astype(np.int64) - 1) * _STEPS + step + 1, _BUCKETS - 1)
-    return np.where(behind <= 0, 0, found)
+    buckets = np.minimum((exponent.astype(np.int64) - 1) * _STEPS + step + 1, _BUCKETS - 1)
+    return np.where(behind <= 0, 0, buckets)
 
 
 def _upper(bucket: int) -> int:

@@ -30,7 +30,7 @@ LOST_ROWS, LOST_ENTRIES = "headwater#lost-rows", "headwater#lost-entries"
 
 @dataclass(frozen=True)
 class Lost:
-    """What a log has declared lost: rows of which it is known, and entries of which it isn't."""
+    """The losses that a log has declared: rows of which it is known, and entries of which it isn't."""
 
     rows: int = 0
     entries: int = 0
@@ -38,9 +38,9 @@ class Lost:
 
 def declare_lost(topic: Topic, storage: Storage, commits: Sequence[int], reason: str, now: Now) -> Lost:
     """Declare hurt commits of a log lost; returns what went with them."""
-    found = scrub(storage, topic.name)
-    refuse_unhurt(topic.name, found, commits)
-    hurt = [each for each in found.hurt if _is_of(each, commits)]
+    scrubbed = scrub(storage, topic.name)
+    refuse_unhurt(topic.name, scrubbed, commits)
+    hurt = [each for each in scrubbed.hurt if _is_of(each, commits)]
     entries = sorted({int(each.path[-25:-5]) for each in hurt if _is_entry(each)})
     for number in entries:
         _replace_entry(storage, topic.name, number, reason, milliseconds(now()))
@@ -49,16 +49,16 @@ def declare_lost(topic: Topic, storage: Storage, commits: Sequence[int], reason:
 
 
 def lost_of(log: TopicLog) -> Lost:
-    """What a log has declared lost so far."""
+    """The losses that a log has declared so far."""
     return Lost(log.position(LOST_ROWS) or 0, log.position(LOST_ENTRIES) or 0)
 
 
-def _is_entry(found: Hurt) -> bool:
-    return found.path.startswith(FOLDER) and found.path.endswith(".json")
+def _is_entry(hurt: Hurt) -> bool:
+    return hurt.path.startswith(FOLDER) and hurt.path.endswith(".json")
 
 
-def _is_of(found: Hurt, commits: Sequence[int]) -> bool:
-    first, _, last = found.commits.partition("-")
+def _is_of(hurt: Hurt, commits: Sequence[int]) -> bool:
+    first, _, last = hurt.commits.partition("-")
     return bool(first) and all(number in commits for number in range(int(first), int(last or first) + 1))
 
 

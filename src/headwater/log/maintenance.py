@@ -32,9 +32,9 @@ LARGE_FILE = 128 * 1024 * 1024
 """Files are merged up to the small size, and every `LARGE_EVERY` times up to the large one: each row is rewritten a few
 times, however long the log gets."""
 KEEP_ENTRIES = timedelta(days=30)
-"""How long entries are kept one by one; older ones live on in the checkpoint."""
+"""The time for which entries are kept one by one; older ones live on in the checkpoint."""
 KEEP_REPLACED = timedelta(days=7)
-"""How long files that compaction has replaced are kept, for readers that still hold their names."""
+"""The time for which files that compaction has replaced are kept, for readers that still hold their names."""
 
 
 class Maintainer:
@@ -87,7 +87,7 @@ def _neighbours(log: TopicLog, target_size: int) -> Iterator[list[DataFile]]:
     group: list[DataFile] = []
     snapshot = log.snapshot()
     for file in sorted(snapshot.files.values(), key=lambda file: file.commits):
-        full = sum(found.size for found in group) >= target_size
+        full = sum(small.size for small in group) >= target_size
         if full or file.size >= target_size or (group and not snapshot.are_alike(group[0], file)):
             if len(group) > 1:
                 yield group

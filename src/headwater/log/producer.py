@@ -27,7 +27,7 @@ _COMMIT_SUFFIX = "#commit"
 
 @dataclass(frozen=True)
 class Sequence:
-    """What a producer sent: its number, and a digest of the content."""
+    """A number that a producer sent, and a digest of the content."""
 
     producer: str
     number: int
@@ -44,7 +44,7 @@ class Move:
 
     @property
     def sequence(self) -> Sequence:
-        """How the log keeps it."""
+        """The sequence as which the log keeps it."""
         return Sequence(self.producer, self.after, None)
 
 
@@ -107,13 +107,13 @@ class Producers:
         """Look for an older sequence in the entries that are still there; a producer's numbers only go up."""
         for number in range(last.commit - 1, self._entries.first() - 1, -1):
             entry = self._entries.read(number)
-            found = ((entry.note if entry else None) or {}).get("producers", {}).get(sequence.producer)
-            if found and found[0] <= sequence.number:
-                return _Last(found[0], number, found[1]) if found[0] == sequence.number else None
+            sent = ((entry.note if entry else None) or {}).get("producers", {}).get(sequence.producer)
+            if sent and sent[0] <= sequence.number:
+                return _Last(sent[0], number, sent[1]) if sent[0] == sequence.number else None
         return None
 
     def _load(self, producer: str) -> _Last | None:
-        """What the log knows of a producer that this process meets for the first time."""
+        """The newest sequence of a producer that this process meets for the first time."""
         if not self._based:
             self._read_base()
         table, last = self._base, self._last.get(producer)

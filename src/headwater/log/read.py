@@ -78,26 +78,26 @@ def scan(log: TopicLog, first: int = 0, last: int = _END, columns: Sequence[str]
 
 
 def count_rows(log: TopicLog, first: int = 0, last: int = _END) -> int:
-    """How many rows the commits from `first` to `last` have, from the log's statistics as far as they tell."""
-    found = 0
+    """The number of rows of the commits from `first` to `last`, from the log's statistics as far as they tell."""
+    count = 0
     for file in log.snapshot().between(first, last):
         whole = file.commits[0] >= first and file.commits[1] <= last
-        found += file.rows if whole else _within(read_file(log, file, ["_commit"]), file, first, last).num_rows
-    return found
+        count += file.rows if whole else _within(read_file(log, file, ["_commit"]), file, first, last).num_rows
+    return count
 
 
 def seek(log: TopicLog, at: datetime) -> int:
     """The first commit with a row that arrived at an instant or later; the one after the head if there is none."""
     snapshot = log.snapshot()
-    found = snapshot.number + 1
+    commit = snapshot.number + 1
     for file in snapshot.files.values():
         if file.least["_arrived_at"] >= at:
-            found = min(found, file.commits[0])
+            commit = min(commit, file.commits[0])
         elif file.greatest["_arrived_at"] + timedelta(milliseconds=1) >= at:  # statistics may be cut to milliseconds
             rows = read_file(log, file, ["_commit", "_arrived_at"])
             later = rows.filter(pc.greater_equal(rows["_arrived_at"], pa.scalar(at, rows["_arrived_at"].type)))
-            found = min(found, pc.min(later["_commit"]).as_py() if later.num_rows else found)
-    return found
+            commit = min(commit, pc.min(later["_commit"]).as_py() if later.num_rows else commit)
+    return commit
 
 
 def follow(
@@ -125,7 +125,7 @@ def follow(
 
 
 def commits(log: TopicLog, first: int = 0, last: int = _END) -> Iterator[Commit]:
-    """What each commit did, as far back as the log's entries are kept one by one."""
+    """The commits, with what each did, as far back as the log's entries are kept one by one."""
     watermark = instant(0)
     number, last = max(first, log.entries.first()), min(last, log.head)
     while number <= last:
@@ -154,9 +154,9 @@ def _portions(files: list[DataFile], last: int) -> Iterator[tuple[list[DataFile]
     group: list[DataFile] = []
     for index, file in enumerate(files):
         group.append(file)
-        upto = max(found.commits[1] for found in group)
+        upto = max(member.commits[1] for member in group)
         ends = index + 1 == len(files)
-        if ends or (sum(found.rows for found in group) >= BATCH_ROWS and files[index + 1].commits[0] > upto):
+        if ends or (sum(member.rows for member in group) >= BATCH_ROWS and files[index + 1].commits[0] > upto):
             yield group, last if ends else upto
             group = []
 
@@ -238,16 +238,16 @@ def _upcast(log: TopicLog, rows: pa.Table, past: Past) -> pa.Table:
     topic = log.topic
     upcasts = Upcasts(topic, past.shape.version, past.named(topic.columns))
     try:
-        found = upcasts(fit(rows, upcasts.columns))
+        current = upcasts(fit(rows, upcasts.columns))
     except UpcastFailed as failed:
         first, last = (str(pick(rows["_commit"]).as_py()) for pick in (pc.min, pc.max))
         detail = f"{failed.detail or ''} It stands in the commits {first} to {last} of the log.".strip()
         raise UpcastFailed(
             failed.summary, detail=detail, hint=failed.hint, origin=failed.origin, **failed.fields
         ) from failed
-    missing = [field.name for field in topic.schema if not field.nullable and found[field.name].null_count]
+    missing = [field.name for field in topic.schema if not field.nullable and current[field.name].null_count]
     if missing:
-        at = pc.index(found[missing[0]].is_null(), True).as_py()
+        at = pc.index(current[missing[0]].is_null(), True).as_py()
         raise UpcastFailed(
             f'the upcast of "{topic.name}" from version {past.shape.version} returned no value for "{missing[0]}", '
             "which must have one",
@@ -256,7 +256,7 @@ def _upcast(log: TopicLog, rows: pa.Table, past: Past) -> pa.Table:
             origin=topic.origin,
             topic=topic.name,
         )
-    if topic.time and not found[topic.time].combine_chunks().equals(rows[past.shape.time].combine_chunks()):
+    if topic.time and not current[topic.time].combine_chunks().equals(rows[past.shape.time].combine_chunks()):
         raise UpcastFailed(
             f'the upcast of "{topic.name}" from version {past.shape.version} changes the event time',
             detail="Rows of the log were stamped by the event time that they came with.",
@@ -264,7 +264,7 @@ def _upcast(log: TopicLog, rows: pa.Table, past: Past) -> pa.Table:
             origin=topic.origin,
             topic=topic.name,
         )
-    return found
+    return current
 
 
 def _within(rows: pa.Table, file: DataFile, first: int, last: int) -> pa.Table:

@@ -23,7 +23,7 @@ POINTER = f"{FOLDER}/_last_checkpoint"
 
 @dataclass(frozen=True)
 class Repaired:
-    """What became of a log: the paths that were put back or made anew, and what is still hurt."""
+    """The outcome for a log: the paths that were put back or made anew, and what is still hurt."""
 
     log: str
     back: tuple[str, ...]
@@ -34,22 +34,22 @@ def repair(log: Storage, name: str, copy: Storage | None = None) -> Repaired:
     """Put back what is hurt in a log, from a copy of it if one is given; what is whole is not touched."""
     back: list[str] = []
     while True:
-        found = scrub(log, name)
-        new = [path for path in _places(found) if path not in back and _put_back(log, copy, path)]
+        scrubbed = scrub(log, name)
+        new = [path for path in _paths(scrubbed) if path not in back and _put_back(log, copy, path)]
         if not new:
-            return Repaired(name, tuple(back), found.hurt)
+            return Repaired(name, tuple(back), scrubbed.hurt)
         back += new
 
 
-def _places(found: Scrubbed) -> list[str]:
-    """What may be put back: the files that are hurt, and of entries that don't follow each other both."""
-    places: list[str] = []
-    for hurt in found.hurt:
-        places.append(hurt.path)
+def _paths(scrubbed: Scrubbed) -> list[str]:
+    """The paths that may be put back: the files that are hurt, and of entries that don't follow each other both."""
+    paths: list[str] = []
+    for hurt in scrubbed.hurt:
+        paths.append(hurt.path)
         first, _, last = hurt.commits.partition("-")
         if hurt.path.endswith(".json") and last:
-            places += [path_of(number) for number in range(int(first), int(last) + 1)]
-    return list(dict.fromkeys(places))
+            paths += [path_of(number) for number in range(int(first), int(last) + 1)]
+    return list(dict.fromkeys(paths))
 
 
 def _put_back(log: Storage, copy: Storage | None, path: str) -> bool:
@@ -64,7 +64,7 @@ def _put_back(log: Storage, copy: Storage | None, path: str) -> bool:
 
 
 def _fits(copy: Storage | None, log: Storage, path: str, data: bytes) -> bool:
-    """Whether bytes are those that a log had under a path."""
+    """Tells whether bytes are those that a log had under a path."""
     if path.endswith(".parquet"):
         return checksum_in(path) in (None, checksum(data))
     assert copy is not None
@@ -117,9 +117,9 @@ def parse_commits(text: str) -> list[int]:
     return commits
 
 
-def refuse_unhurt(name: str, found: Scrubbed, commits: Sequence[int]) -> None:
+def refuse_unhurt(name: str, scrubbed: Scrubbed, commits: Sequence[int]) -> None:
     """Refuse to declare lost what is there."""
-    hurt = {number for each in found.hurt if each.commits for number in parse_commits(each.commits)}
+    hurt = {number for each in scrubbed.hurt if each.commits for number in parse_commits(each.commits)}
     whole = [number for number in commits if number not in hurt]
     if whole:
         raise ArgumentRefused(

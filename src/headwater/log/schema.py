@@ -27,7 +27,7 @@ PENDING = 2**62
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the log says of its own columns: all that there ever were, which are not read, and how rows were written.
+    """The log's own columns: all that there ever were, which are not read, and how rows were written.
 
     `aliases` are the names that columns had, whether or not the declaration still says so. `written` are the columns
     that rows had, each time from an entry on.
@@ -42,12 +42,12 @@ class Recorded:
 
     @property
     def shape(self) -> Shape:
-        """How rows are written now."""
+        """The shape in which rows are written now."""
         return self.shapes[-1]
 
     @property
     def is_plain(self) -> bool:
-        """Whether every row was written with the same columns, in the same shape."""
+        """Tells whether every row was written with the same columns, in the same shape."""
         return len(self.shapes) == len(self.written) == 1
 
     def written_at(self, commit: int) -> frozenset[str]:
@@ -61,7 +61,7 @@ class Recorded:
         return (names for (_, names), end in zip(self.written, ends, strict=True) if end > start)
 
     def past(self, commit: int, topic: Topic) -> Past | None:
-        """How rows of a commit are read; None if they are as they are written now."""
+        """The shape of a commit's rows and how they are read; None if they are as they are written now."""
         shape = next(shape for shape in reversed(self.shapes) if shape.first <= commit)
         defaults = self._defaults(commit, topic, upcast=shape.version != topic.version)
         return None if shape is self.shape and not defaults else Past(shape, defaults, self.aliases)
@@ -87,8 +87,8 @@ class Recorded:
     @classmethod
     def from_table(cls, table: DeltaTable) -> Recorded:
         """From a table that was read through its checkpoint."""
-        found = table.metadata()
-        return cls._from_settings(str(found.id), table.schema(), found.configuration)
+        metadata = table.metadata()
+        return cls._from_settings(str(metadata.id), table.schema(), metadata.configuration)
 
     @classmethod
     def _from_settings(cls, identity: str, columns: Schema, settings: dict[str, str]) -> Recorded:
@@ -148,7 +148,7 @@ def creation(topic: Topic, at: int) -> list[Action]:
 
 
 def _begun(identity: str, columns: pa.Schema, shape: Shape) -> Recorded:
-    """What a log says of its columns that has not changed since it began."""
+    """The columns of a log that has not changed since it began."""
     return Recorded(identity, columns, (shape,), ((shape.first, payload_of(columns)),))
 
 

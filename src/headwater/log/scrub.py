@@ -41,7 +41,7 @@ class Hurt:
 
 @dataclass(frozen=True)
 class Scrubbed:
-    """What a scrub of a log has looked at, and what is hurt. `unchecked` is from before there were checksums."""
+    """The outcome of a scrub: what was looked at, and what is hurt. `unchecked` is from before there were checksums."""
 
     log: str
     head: int = -1
@@ -82,103 +82,103 @@ def scrub(
     storage: Storage, name: str, share: tuple[int, int] = WHOLE, progress: Progress = lambda *_: None
 ) -> Scrubbed:
     """Read and check a log, or the share (number, of how many) of it; nothing is changed."""
-    found = _Scrub(storage, name, EntryLog(storage, required=("kind", "clock")))
-    numbers = found.entries.numbers()
-    found.head = max(numbers, default=-1)
-    begin = _base(found)
-    _look_for_holes(found, numbers, begin)
-    _look_for_end(found, numbers)
-    entries = _read_entries(found, numbers, begin, share)
-    chosen = [file for file in found.files.values() if zlib.crc32(file.path.encode()) % share[1] == share[0]]
+    findings = _Scrub(storage, name, EntryLog(storage, required=("kind", "clock")))
+    numbers = findings.entries.numbers()
+    findings.head = max(numbers, default=-1)
+    begin = _base(findings)
+    _look_for_holes(findings, numbers, begin)
+    _look_for_end(findings, numbers)
+    entries = _read_entries(findings, numbers, begin, share)
+    chosen = [file for file in findings.files.values() if zlib.crc32(file.path.encode()) % share[1] == share[0]]
     total, size = entries + len(chosen), 0
     for done, file in enumerate(chosen, entries):
         progress(done, total)
-        _check_file(found, file)
+        _check_file(findings, file)
         size += file.size
     progress(total, total)
-    return Scrubbed(name, found.head, entries, len(chosen), size, found.unchecked, tuple(found.hurt))
+    return Scrubbed(name, findings.head, entries, len(chosen), size, findings.unchecked, tuple(findings.hurt))
 
 
-def _base(found: _Scrub) -> int:
+def _base(findings: _Scrub) -> int:
     """Take in the newest checkpoint; returns its number, -1 if there is none that can be believed."""
     try:
-        table = found.entries.base()
+        table = findings.entries.base()
     except LogDamaged as damaged:
-        found.take(damaged)
+        findings.take(damaged)
         return -1
     if table is None:
         return -1
     for action in pa.table(table.get_add_actions(flatten=True)).to_pylist():
         least, greatest = action.get("min._commit"), action.get("max._commit")
-        _add(found, action["path"], action["size_bytes"], action["num_records"] or 0, least, greatest)
+        _add(findings, action["path"], action["size_bytes"], action["num_records"] or 0, least, greatest)
     return int(table.version())
 
 
-def _add(found: _Scrub, path: str, size: int, rows: int, least: Any, greatest: Any) -> None:
-    found.files[path] = DataFile(path, size, rows, {"_commit": least}, {"_commit": greatest})
+def _add(findings: _Scrub, path: str, size: int, rows: int, least: Any, greatest: Any) -> None:
+    findings.files[path] = DataFile(path, size, rows, {"_commit": least}, {"_commit": greatest})
 
 
-def _look_for_holes(found: _Scrub, numbers: list[int], begin: int) -> None:
+def _look_for_holes(findings: _Scrub, numbers: list[int], begin: int) -> None:
     there = set(numbers)
     first = min(numbers, default=0) if begin >= 0 else 0
     for number in range(first, max(numbers, default=-1)):
-        if number not in there and found.entries.read(number) is None:
-            found.tell(f"{FOLDER}/{number:020d}.json", str(number), f"entry {number} is missing")
+        if number not in there and findings.entries.read(number) is None:
+            findings.tell(f"{FOLDER}/{number:020d}.json", str(number), f"entry {number} is missing")
 
 
-def _look_for_end(found: _Scrub, numbers: list[int]) -> None:
-    seen = Witness(found.storage).read()
+def _look_for_end(findings: _Scrub, numbers: list[int]) -> None:
+    seen = Witness(findings.storage).read()
     for number in range(max(numbers, default=-1) + 1, seen.number + 1 if seen else 0):
-        if found.storage.read(f"{FOLDER}/{number:020d}.json") is None:
-            found.tell(f"{FOLDER}/{number:020d}.json", str(number), f"entry {number} is missing: {PATH} has seen it")
+        if findings.storage.read(f"{FOLDER}/{number:020d}.json") is None:
+            findings.tell(f"{FOLDER}/{number:020d}.json", str(number), f"entry {number} is missing: {PATH} has seen it")
 
 
-def _read_entries(found: _Scrub, numbers: list[int], begin: int, share: tuple[int, int]) -> int:
+def _read_entries(findings: _Scrub, numbers: list[int], begin: int, share: tuple[int, int]) -> int:
     """Read the entries of a share, and those that files are known from; returns how many were read."""
     low, high = (len(numbers) * (share[0] + step) // share[1] for step in (0, 1))
     wanted = set(numbers[max(0, low - 1) : high]) | {number for number in numbers if number > begin}
     for number in sorted(wanted):
         try:
-            entry = found.entries.read(number)
+            entry = findings.entries.read(number)
         except LogDamaged as damaged:
-            found.take(damaged)
+            findings.take(damaged)
             continue
         if entry is not None:
-            found.unchecked += SEAL not in entry.info
+            findings.unchecked += SEAL not in entry.info
             if number > begin:
-                _take_files(found, entry)
+                _take_files(findings, entry)
     return len(wanted)
 
 
-def _take_files(found: _Scrub, entry: Entry) -> None:
+def _take_files(findings: _Scrub, entry: Entry) -> None:
     for removed in entry.of("remove"):
-        found.files.pop(removed["path"], None)
+        findings.files.pop(removed["path"], None)
     for added in entry.of("add"):
         try:
             stats: Mapping[str, Any] = json.loads(added["stats"])
             least, greatest = (stats[side]["_commit"] for side in ("minValues", "maxValues"))
-            _add(found, added["path"], added["size"], stats["numRecords"], least, greatest)
+            _add(findings, added["path"], added["size"], stats["numRecords"], least, greatest)
         except (KeyError, ValueError, TypeError) as cause:
             what = f"entry {entry.number} doesn't say what a data file holds: {cause!r}"
-            found.tell(f"{FOLDER}/{entry.number:020d}.json", str(entry.number), what)
+            findings.tell(f"{FOLDER}/{entry.number:020d}.json", str(entry.number), what)
 
 
-def _check_file(found: _Scrub, file: DataFile) -> None:
-    found.unchecked += checksum_in(file.path) is None
+def _check_file(findings: _Scrub, file: DataFile) -> None:
+    findings.unchecked += checksum_in(file.path) is None
     try:
-        with found.storage.open(file.path, file.size) as opened:
+        with findings.storage.open(file.path, file.size) as opened:
             check(opened, file)
     except FileNotFoundError:
-        if not _was_replaced(found, file):
-            found.tell(file.path, spell_commits(*file.commits), "the file is missing")
+        if not _was_replaced(findings, file):
+            findings.tell(file.path, spell_commits(*file.commits), "the file is missing")
     except (FileAltered, OSError) as cause:
-        found.tell(file.path, spell_commits(*file.commits), str(cause))
+        findings.tell(file.path, spell_commits(*file.commits), str(cause))
 
 
-def _was_replaced(found: _Scrub, file: DataFile) -> bool:
-    """Whether an entry that came since the scrub began has let go of a file."""
-    for number in (number for number in found.entries.numbers() if number > found.head):
-        entry = found.entries.read(number)
+def _was_replaced(findings: _Scrub, file: DataFile) -> bool:
+    """Tells whether an entry that came since the scrub began has let go of a file."""
+    for number in (number for number in findings.entries.numbers() if number > findings.head):
+        entry = findings.entries.read(number)
         if entry and any(removed["path"] == file.path for removed in entry.of("remove")):
             return True
     return False

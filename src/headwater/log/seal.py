@@ -45,7 +45,7 @@ def seal_of(data: bytes) -> tuple[str, str] | None:
 
 
 def hash_of(data: bytes) -> str:
-    """What an entry without a seal is known by."""
+    """The hash that an entry without a seal is known by."""
     return _hash(data)
 
 
@@ -73,9 +73,9 @@ def read_note(kind: str, data: bytes | None) -> str | None:
     >>> read_note("head", noted("head", "7")), read_note("head", b"head 8 00000000")
     ('7', None)
     """
-    spelled, _, found = (data or b"").decode("utf-8", "replace").rstrip("\n").rpartition(" ")
+    spelled, _, digits = (data or b"").decode("utf-8", "replace").rstrip("\n").rpartition(" ")
     told, _, text = spelled.partition(" ")
-    return text if told == kind and found == f"{checksum(spelled.encode()):08x}" else None
+    return text if told == kind and digits == f"{checksum(spelled.encode()):08x}" else None
 
 
 def named(stem: str, data: Any) -> str:
@@ -93,5 +93,5 @@ def checksum_in(path: str) -> int | None:
     >>> checksum_in("7-0a8bf4a1.parquet")
     176944289
     """
-    found = _NAMED.search(path)
-    return int(found[1], 16) if found else None
+    matched = _NAMED.search(path)
+    return int(matched[1], 16) if matched else None

@@ -24,7 +24,7 @@ _DIGITS = dict(zip(_WHOLE, (3, 5, 10, 19), strict=True))
 
 @dataclass(frozen=True)
 class Shape:
-    """How rows are written from entry `first` on: in which version, with which column as the event time."""
+    """The form of rows from entry `first` on: in which version, with which column as the event time."""
 
     first: int
     version: int
@@ -33,7 +33,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Past:
-    """How a file is read that was written in an earlier shape.
+    """The earlier shape that a file was written in, and how it is read.
 
     `defaults` are those of columns that it lacks, `aliases` the names that columns had.
     """
@@ -52,7 +52,7 @@ class Past:
 
 
 def promotes(before: pa.DataType, now: pa.DataType) -> bool:
-    """Whether every value of a type is one of the other, which is what it is promoted to.
+    """Tells whether every value of a type is one of the other, which is what it is promoted to.
 
     >>> promotes(pa.int32(), pa.int64()), promotes(pa.int64(), pa.int32())
     (True, False)
@@ -95,9 +95,9 @@ def fit(rows: pa.Table, columns: Sequence[Column]) -> pa.Table:
     names = set(rows.column_names)
     arrays = []
     for column in columns:
-        found = next((name for name in column.names if name in names), None)
-        if found is None:
+        present = next((name for name in column.names if name in names), None)
+        if present is None:
             arrays.append(pa.repeat(default_of(column.default, column.type), rows.num_rows))
         else:
-            arrays.append(rows[found].cast(column.type))
+            arrays.append(rows[present].cast(column.type))
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])

@@ -1,4 +1,4 @@
-"""Which data files and columns make up a topic, as of some entry of its log.
+"""The data files and columns that make up a topic, as of some entry of its log.
 
 A snapshot is folded from the log's entries, starting at the newest checkpoint. It can be carried on entry by entry, so
 that following a log never reads it again from the start.
@@ -35,11 +35,11 @@ class Snapshot:
 
     def between(self, first: int, last: int) -> list[DataFile]:
         """The files that may have rows of the commits from `first` to `last`, in the order of their first commit."""
-        found = (file for file in self.files.values() if file.commits[1] >= first and file.commits[0] <= last)
-        return sorted(found, key=lambda file: file.commits)
+        files = (file for file in self.files.values() if file.commits[1] >= first and file.commits[0] <= last)
+        return sorted(files, key=lambda file: file.commits)
 
     def are_alike(self, one: DataFile, other: DataFile) -> bool:
-        """Whether two files were written in the same shape with the same columns, so that they may become one."""
+        """Tells whether two files were written in one shape with the same columns, so that they may become one."""
         assert self.recorded is not None, "it has files"
         columns = (self.recorded.written_at(file.commits[0]) for file in (one, other))
         return one.past == other.past and next(columns) == next(columns)
@@ -114,5 +114,5 @@ def _from_row(action: Mapping[str, Any], topic: Topic) -> DataFile:
 
 def _measured(action: Mapping[str, Any], side: str) -> dict[str, Any]:
     """The least or greatest values of a file's columns, of those that it has."""
-    found = {name.removeprefix(side): value for name, value in action.items() if name.startswith(side)}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name.removeprefix(side): value for name, value in action.items() if name.startswith(side)}
+    return {name: value for name, value in values.items() if value is not None}

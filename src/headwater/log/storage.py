@@ -37,7 +37,7 @@ class Storage(Protocol):
     options: dict[str, str]
     """The storage options that `deltalake` needs beside the URL."""
     sees_deltalake: bool
-    """Whether `deltalake` opened on `url` sees the same bytes; not so in memory, where every handle has its own."""
+    """Tells if `deltalake` opened on `url` sees the same bytes; not so in memory, where every handle has its own."""
 
     def write(self, path: str, data: bytes | pa.Buffer) -> None:
         """Write an object whole and durably; it replaces one of the same name."""
@@ -70,7 +70,7 @@ class Storage(Protocol):
         """Every object below, at any depth, and its size; in no order."""
 
     def looks(self, path: str) -> object | None:
-        """What changes when an object's bytes do, where that is known without reading them; None where it isn't."""
+        """A mark that changes with an object's bytes, where it is known without reading them; None where it isn't."""
 
     def delete(self, path: str) -> None:
         """Delete an object; it is no error if it isn't there."""
@@ -114,34 +114,35 @@ class LocalStorage:
         self.options: dict[str, str] = {}
 
     def write(self, path: str, data: bytes | pa.Buffer) -> None:
-        target = self.root / path
-        with _named(target):
-            self._write_synced(target, data)
-            _sync_folder(target.parent)
-
-    def write_new(self, path: str, data: bytes) -> bool:
-        target = self.root / path
-        staged = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        target = f"{self.url}/{path}"
         with _named(target):
             try:
-                self._write_synced(staged, data)
+                _write_synced(target, data, os.O_EXCL)
+            except FileExistsError:
+                staged = f"{target}.{uuid.uuid4().hex}.tmp"
+                _write_synced(staged, data)
+                os.replace(staged, target)  # noqa: PTH105  # no Path is made
+            _sync_folder_of(target)
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        target = f"{self.url}/{path}"
+        folder, _, name = target.rpartition("/")
+        staged = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
+        with _named(target):
+            try:
+                _write_synced(staged, data)
                 os.link(staged, target)
             except FileExistsError:
                 return False
             finally:
                 with suppress(FileNotFoundError):
-                    staged.unlink()
-            _sync_folder(target.parent)
+                    os.unlink(staged)  # noqa: PTH108  # each append comes here: no Path is made
+            _sync_folder_of(target)
             return True
 
     def jot(self, path: str, data: bytes) -> None:
-        target = self.root / path
         with suppress(OSError):
-            try:
-                descriptor = os.open(target, os.O_WRONLY | os.O_CREAT, 0o600)
-            except FileNotFoundError:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(target, os.O_WRONLY | os.O_CREAT, 0o600)
+            descriptor = _made(f"{self.url}/{path}", os.O_WRONLY | os.O_CREAT)
             try:
                 os.pwrite(descriptor, data, 0)
             finally:
@@ -158,9 +159,9 @@ class LocalStorage:
             if self.read(path) != before:
                 return False
             staged = target.with_name(f".{target.name}.tmp")
-            self._write_synced(staged, after)
+            _write_synced(str(staged), after)
             staged.replace(target)
-            _sync_folder(target.parent)
+            _sync_folder_of(str(target))
             return True
 
     @contextmanager
@@ -175,13 +176,6 @@ class LocalStorage:
         finally:
             os.close(descriptor)
 
-    def _write_synced(self, target: Path, data: bytes | pa.Buffer) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
     def read(self, path: str) -> bytes | None:
         with _named(self.root / path):
             try:
@@ -192,7 +186,7 @@ class LocalStorage:
     def list(self, folder: str, after: str = "") -> list[str]:
         with _named(self.root / folder):
             try:
-                return sorted(found.name for found in (self.root / folder).iterdir() if found.name > after)
+                return sorted(entry.name for entry in (self.root / folder).iterdir() if entry.name > after)
             except FileNotFoundError:
                 return []
 
@@ -213,7 +207,7 @@ class LocalStorage:
 
     def looks(self, path: str) -> object | None:
         try:
-            stat = os.stat(self.root / path)  # noqa: PTH116  # twice as fast, and asked for each file that is read
+            stat = os.stat(f"{self.url}/{path}")  # noqa: PTH116  # twice as fast, and asked for each file that is read
         except OSError:
             return None
         return stat.st_size, stat.st_mtime_ns, stat.st_ino
@@ -256,10 +250,10 @@ class ObjectStorage:
             return self.write_new(path, after)
         with _named(f"{self.url}/{path}"):
             try:
-                found = obstore.get(self._store, path)
-                if bytes(found.bytes()) != before:
+                stored = obstore.get(self._store, path)
+                if bytes(stored.bytes()) != before:
                     return False
-                mode: Any = {"e_tag": found.meta["e_tag"]}
+                mode: Any = {"e_tag": stored.meta["e_tag"]}
                 obstore.put(self._store, path, after, mode=mode, use_multipart=False)
             except (ObjectNotFoundError, FileNotFoundError, PreconditionError):
                 return False
@@ -274,8 +268,8 @@ class ObjectStorage:
 
     def list(self, folder: str, after: str = "") -> list[str]:
         with _named(f"{self.url}/{folder}"):
-            found = obstore.list(self._store, prefix=folder, offset=f"{folder}/{after}", chunk_size=1000)
-            return sorted(item["path"].removeprefix(f"{folder}/") for chunk in found for item in chunk)
+            chunks = obstore.list(self._store, prefix=folder, offset=f"{folder}/{after}", chunk_size=1000)
+            return sorted(item["path"].removeprefix(f"{folder}/") for chunk in chunks for item in chunk)
 
     def below(self, folder: str) -> Storage:
         return open_storage(f"{self.url}/{folder}", self.options)
@@ -303,7 +297,7 @@ class ObjectStorage:
 
 
 _CLIENT_OPTIONS = {"allow_http", "allow_invalid_certificates", "connect_timeout", "proxy_url", "timeout", "user_agent"}
-"""What `deltalake` takes among its storage options and the client library takes apart from them."""
+"""Options that `deltalake` takes among its storage options and the client library takes apart from them."""
 _memories: dict[str, Any] = {}
 
 
@@ -332,22 +326,44 @@ def _typed(client: dict[str, str]) -> Any:
 
 
 @contextmanager
-def _named(place: Path | str) -> Iterator[None]:
-    """Turn a failure of the storage into an operator's error that names the place."""
+def _named(location: Path | str) -> Iterator[None]:
+    """Turn a failure of the storage into an operator's error that names the location."""
     try:
         yield
     except (OSError, BaseError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
         raise LogUnavailable(
-            f'the log could not be reached at "{place}"',
+            f'the log could not be reached at "{location}"',
             detail=f"{reason}. {UNACKNOWLEDGED}",
             hint="Check free space, permissions and the connection, then repeat the call.",
-            path=str(place),
+            path=str(location),
         ) from cause
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _write_synced(target: str, data: bytes | pa.Buffer, how: int = os.O_TRUNC) -> None:
+    """Write a file of our own, durably; where that fails, as on a disk that is full, nothing is left of it."""
+    with open(_made(target, os.O_WRONLY | os.O_CREAT | how), "wb", buffering=0) as file:
+        try:
+            left = memoryview(data)
+            while left.nbytes:
+                left = left[file.write(left) :]
+            os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(target)  # noqa: PTH108  # no Path is made
+            raise
+
+
+def _made(target: str, flags: int) -> int:
+    """A descriptor of a file to write; its folder is made if it isn't there."""
+    try:
+        return os.open(target, flags | os.O_CLOEXEC, 0o666)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120  # each append comes here
+        return os.open(target, flags | os.O_CLOEXEC, 0o666)
+
+
+def _sync_folder_of(target: str) -> None:
+    descriptor = os.open(target.rpartition("/")[0], os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -66,7 +66,7 @@ class TopicLog:
 
     @property
     def unknown(self) -> Counts:
-        """How many of the events so far had each field that no column declares."""
+        """The number of events so far that had each field that no column declares."""
         return self._refreshed().unknown
 
     @property
@@ -76,7 +76,7 @@ class TopicLog:
 
     @property
     def identity(self) -> str | None:
-        """What tells this log from another one that was made in its place; None while there is no log."""
+        """The name that tells this log from another one that was made in its place; None while there is no log."""
         recorded = self.snapshot().recorded
         return recorded.identity if recorded else None
 
@@ -132,7 +132,7 @@ class TopicLog:
         )
 
     def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
-        """How many of these rows would fall behind the watermark only because of rows before them in this very load."""
+        """Counts the rows that would fall behind the watermark only because of rows before them in this very load."""
         clock = self.clock
         stamps, _ = clock.stamp(arrivals_of(self.topic, [Request.of(rows, source, clock.present)]))
         times = times_of(self.topic, rows)
@@ -158,7 +158,7 @@ class TopicLog:
             lambda clock: (clock.tick(now) if watermark is None else clock.advance(watermark)).pass_on(now)
         )
 
-    def settle_silence(self) -> Appended:
+    def tick_silence(self) -> Appended:
         """Tick if that moves the watermark, or lets a source be idle; else leave the log as it is."""
         now = microseconds(self.now())
         return self._move(lambda clock: clock if (after := clock.tick(now)) == clock else after.pass_on(now))

@@ -40,20 +40,20 @@ class Upcasts:
         """The rows in today's version, one for each; `UpcastFailed` names the upcast and the first row it fails on."""
         if not rows.num_rows:
             return fit(pa.table({}), self._columns[-1]) if self.steps else rows
-        found = self._through(rows)
+        current = self._through(rows)
         if not self._sampled:
-            self._sample(rows, found)
+            self._sample(rows, current)
             self._sampled = True
-        return found
+        return current
 
     def _through(self, rows: pa.Table) -> pa.Table:
         for step, columns in zip(self.steps, self._columns, strict=True):
             rows = _applied(step, rows, columns)
         return rows
 
-    def _sample(self, rows: pa.Table, found: pa.Table) -> None:
+    def _sample(self, rows: pa.Table, current: pa.Table) -> None:
         chosen = pa.array(sorted({at * rows.num_rows // SAMPLE for at in range(SAMPLE)}, reverse=True))
-        again, before = self._through(rows.take(chosen)), found.take(chosen)
+        again, before = self._through(rows.take(chosen)), current.take(chosen)
         for at in range(len(chosen)):
             first, second = (shown_row(table, at) for table in (before, again))
             if first != second:

@@ -6,6 +6,7 @@ One thread asks for the heads of all watched logs, so that any number of views c
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Self
@@ -14,7 +15,9 @@ from headwater.errors import HeadwaterError, LogDamaged
 from headwater.log.topic import TopicLog
 
 NEAR, FAR = timedelta(milliseconds=20), timedelta(milliseconds=200)
-"""How often a log on a disk is asked for its head, and one in an object store."""
+"""The intervals at which a log on a disk is asked for its head, and one in an object store."""
+QUIET, SELDOM = timedelta(seconds=5), 4
+"""Logs that have had no commit for so long are asked in every fourth of these intervals."""
 
 Heads = Mapping[TopicLog, int]
 
@@ -69,16 +72,23 @@ class Watch:
             )
 
     def _ask(self, every: timedelta) -> None:
-        while not self._ended.wait(every.total_seconds()):
+        moved_at = time.monotonic()
+        while not self._ended.wait(self._rest(every, moved_at)):
             for log in [log for log in tuple(self._heads) if _distance(log) == every]:
                 try:
                     head = log.head
                 except (HeadwaterError, OSError):  # who reads the log meets it too, and tells
                     continue
                 if head > self._heads[log]:
+                    moved_at = time.monotonic()
                     with self._moved:
                         self._heads[log] = head
                         self._moved.notify_all()
+
+    def _rest(self, every: timedelta, moved_at: float) -> float:
+        """The seconds to the next look at logs that are at one distance, of which the last one moved at an instant."""
+        is_quiet = every == NEAR and time.monotonic() - moved_at > QUIET.total_seconds()
+        return every.total_seconds() * (SELDOM if is_quiet else 1)
 
 
 def _known_head(log: TopicLog) -> int:

@@ -10,14 +10,14 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 
-from headwater.log.entry import BESIDE
+from headwater.log.entry import BESIDE, EntryLog
 from headwater.log.seal import noted, read_note
 from headwater.log.storage import Storage
 
 PATH = f"{BESIDE}/head"
 _KIND = "head"
 FAR_EVERY = timedelta(minutes=1)
-"""How often the head of a log in an object store is noted, where a note takes as long as a commit."""
+"""The interval at which the head of a log in an object store is noted, where a note takes as long as a commit."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,19 @@ class Witnessed:
 
     @classmethod
     def from_bytes(cls, data: bytes | None) -> Witnessed | None:
-        """What was noted; None if nothing was, or not whole."""
+        """The head that was noted; None if none was, or not whole."""
         number, _, seal = (read_note(_KIND, data) or "").partition(" ")
         return cls(int(number), seal) if seal else None
+
+    def require(self, entries: EntryLog, head: int) -> None:
+        """Refuse entries whose end is gone, or another than it was; `head` is the newest that is there."""
+        if self.number > head:
+            seen_at = f"Entry {self.number} was there, as {entries.storage.url}/{PATH} says."
+            raise entries.damage.missing(head + 1, self.number, seen_at)
+        seal = entries.seal_at(self.number)
+        if seal not in (None, self.seal):
+            detail = f"It was sealed as {self.seal}, and is now as {seal}."
+            raise entries.damage.entry(self.number, "was replaced", detail)
 
 
 class Witness:

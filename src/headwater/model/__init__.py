@@ -1,4 +1,4 @@
-"""What is declared: frozen values that know no Spark and do no input or output."""
+"""The declarations: frozen values that know no Spark and do no input or output."""
 
 from headwater.model.alert import DEFAULT_RULES, Figure, Rule
 from headwater.model.column import Column, default_of, schema_of
@@ -15,7 +15,7 @@ from headwater.model.store import Store
 from headwater.model.stream import CONTENT, Stream
 from headwater.model.table import Table
 from headwater.model.topic import Personal, Topic
-from headwater.model.types import INSTANT, Variant, can_be_logged, spell_type
+from headwater.model.types import INSTANT, Variant, can_be_logged, is_number, spell_type
 from headwater.model.upcast import Upcast
 from headwater.model.view import Emit, PythonQuery, Query, SqlQuery, View, ViewExecution
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
@@ -26,6 +26,6 @@ __all__ = [
     "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Project", "Punctuated", "PythonBody",
     "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
     "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
-    "assembled", "can_be_logged", "decimal_of", "default_of", "parse_duration", "rescale", "schema_of",
+    "assembled", "can_be_logged", "decimal_of", "default_of", "is_number", "parse_duration", "rescale", "schema_of",
     "spell_decimals", "spell_duration", "spell_type",
 ]  # fmt: skip

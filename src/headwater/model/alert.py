@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal
 
 Figure = Literal["lag", "freshness", "late", "dead", "remainder", "stopped", "failing", "intake", "watermark"]
-"""What a rule watches.
+"""The figure that a rule watches.
 
 `lag`: commits that a view has not read. `freshness`: seconds from arrival to the store within which 99 of 100 of a
 view's commits were there. `late`: the share of a view's rows that came too late, over the last ten minutes. `dead`:
@@ -29,12 +29,12 @@ class Rule:
     of: tuple[str, ...] = ()
 
     def is_about(self, name: str) -> bool:
-        """Whether the rule watches what has this name.
+        """Tells whether the rule watches what has this name.
 
         >>> Rule(name="r", when="lag", of=("Spend",)).is_about("spend")
         True
         """
-        return not self.of or name.lower() in {found.lower() for found in self.of}
+        return not self.of or name.lower() in {watched.lower() for watched in self.of}
 
 
 DEFAULT_RULES = (
@@ -42,4 +42,4 @@ DEFAULT_RULES = (
     Rule(name="stopped", when="stopped"),
     Rule(name="dead letters", when="dead"),
 )
-"""What is watched where a project states no rules."""
+"""The rules of a project that states none."""

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 MOST_DIGITS = 38
-"""How many digits a decimal has at most."""
+"""The most digits that a decimal has."""
 _WIDEST = 76
-"""How many digits Arrow's widest decimal has; between it and ours nothing wraps around."""
+"""The digits of Arrow's widest decimal; between it and ours nothing wraps around."""
 _MOST_BYTES = 32
 """So many bytes hold the digits of the widest decimal; to turn many more into digits takes minutes."""
 _EXACT = Context(prec=MAX_PREC)
@@ -34,20 +34,20 @@ def spell_decimal(text: str, kind: pa.DataType) -> str | None:
     >>> spell_decimal("-1250e-2", money), spell_decimal("0e999999999999", money), spell_decimal("5e-41", money)
     ('-12.50', '0.00', None)
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None or not (found[2] or found[3]):
+    number = _NUMBER.fullmatch(text)
+    if number is None or not (number[2] or number[3]):
         return None
-    digits = (found[2] + (found[3] or "")).lstrip("0")
-    power = (found[4] or "0").lstrip("+")
+    digits = (number[2] + (number[3] or "")).lstrip("0")
+    power = (number[4] or "0").lstrip("+")
     if not digits:
         return _with_point("", "0", kind.scale)
     if len(power.lstrip("-0")) > _LONGEST_EXPONENT:
         return None
     kept = digits.rstrip("0")
-    zeros = int(power) - len(found[3] or "") + len(digits) - len(kept) + kind.scale
+    zeros = int(power) - len(number[3] or "") + len(digits) - len(kept) + kind.scale
     if zeros < 0 or len(kept) + zeros > kind.precision:
         return None
-    return _with_point(found[1], kept + "0" * zeros, kind.scale)
+    return _with_point(number[1], kept + "0" * zeros, kind.scale)
 
 
 def _with_point(sign: str, unscaled: str, scale: int) -> str:

@@ -1,4 +1,4 @@
-"""Where a topic's events come from, if not by calls of `append`: what a stream or table declares as its intake."""
+"""The intake that a stream or table declares: where its topic's events come from, if not by calls of `append`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Intake(ABC):
-    """What every intake has. `commit_every` is how long an event may wait for others to share its commit.
+    """The options of every intake. `commit_every` is how long an event may wait for others to share its commit.
 
     If more than the share `max_dead` of a minute's events can't be read, the intake pauses.
     """
@@ -22,7 +22,7 @@ class Intake(ABC):
     @property
     @abstractmethod
     def connector(self) -> str:
-        """What a declaration calls it."""
+        """The name of its kind in declarations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class Kafka(Intake):
         return self.topic if self.topic.startswith("^") else None
 
     def overlaps(self, other: Kafka) -> bool:
-        """Whether both may read the same topic of the same cluster."""
+        """Tells whether both may read the same topic of the same cluster."""
         if (self.brokers, self.cluster) != (other.brokers, other.cluster):
             return False
         if self.pattern is not None and other.pattern is not None:

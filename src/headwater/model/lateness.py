@@ -1,4 +1,4 @@
-"""How a topic knows what time it is, and what a view does with rows that come after it.
+"""The time that a topic knows, and what a view does with rows that come after it.
 
 A *watermark strategy* says how the watermark follows from the events of one source:
 
@@ -42,4 +42,4 @@ class Punctuated:
 
 WatermarkStrategy = Bounded | Quantile | Punctuated
 LatePolicy = Literal["keep", "drop"]
-"""Whether a view's late rows are offered as a stream (`late(view)`) or only counted."""
+"""A view's late rows are offered as a stream (`late(view)`), or only counted."""

@@ -9,19 +9,19 @@ from typing import Literal
 from headwater.errors import Origin
 
 Envelope = Literal["change", "row", "upsert", "debezium"]
-"""What is sent of a change: all that is known of it; the row that it added; the row under its key, nothing if it is
-gone; or what Debezium would send."""
+"""The part of a change that is sent: all that is known of it; the row that it added; the row under its key, nothing
+if it is gone; or what Debezium would send."""
 Accumulation = Literal["accumulate", "discard"]
-"""What is sent of a total that changes: the new total, or the difference from what was sent before."""
+"""The figure sent of a total that changes: the new total, or the difference from what was sent before."""
 TargetKind = Literal["kafka", "delta", "webhook", "foreign"]
-"""What kinds of places an outlet can send to; a foreign one comes from a package of somebody else."""
+"""The kinds of targets that an outlet can send to; a foreign one comes from a package of somebody else."""
 SCHEMES: dict[str, TargetKind] = {"kafka": "kafka", "delta": "delta", "https": "webhook", "http": "webhook"}
 """The kind of a target, by the scheme of its URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outlet:
-    """A declared outlet: it sends what `view` emits to the place that the URL `to` names.
+    """A declared outlet: it sends what `view` emits to the target that the URL `to` names.
 
     `start` is what the first run begins with: all that the view has (`earliest`), or what changes from then on
     (`latest`). `key` are the columns that a message of Kafka is keyed by; empty: those that tell the view's rows apart.
@@ -57,10 +57,10 @@ class Outlet:
 
     @property
     def kind(self) -> TargetKind:
-        """The kind of place that it sends to."""
+        """The kind of target that it sends to."""
         return SCHEMES.get(self.scheme, "foreign")
 
     @property
-    def place(self) -> str:
-        """What stands behind the scheme of its target: a topic, a path, an address."""
+    def address(self) -> str:
+        """The rest of its target's URL behind the scheme: a topic, a path, an address."""
         return self.to.partition("://")[2]

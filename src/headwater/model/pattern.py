@@ -73,7 +73,7 @@ Step = Variable | Sequence | Alternation | Repeat | Permutation | Exclusion | An
 
 
 class RowsPerMatch(Enum):
-    """What a match gives: one row, or its rows."""
+    """The rows that a match gives: one, or its own."""
 
     ONE = "ONE ROW PER MATCH"
     ALL = "ALL ROWS PER MATCH"
@@ -84,7 +84,7 @@ class RowsPerMatch(Enum):
 
 @dataclass(frozen=True)
 class Skip:
-    """Where the search goes on after a match: past its last row, at the row after its first, or at a variable's row."""
+    """The row at which the search goes on after a match: past its last, the one after its first, or a variable's."""
 
     to: Literal["past last row", "next row", "first", "last"] = "past last row"
     variable: str | None = None

@@ -20,14 +20,14 @@ Declaration = Stream | Table | View | Function | Outlet | Upcast
 def assembled(declarations: Iterable[Declaration]) -> tuple[Declaration, ...]:
     """The declarations, each stream and table with the upcasts of its earlier versions, the first of them first."""
     every = tuple(declarations)
-    upcasts = sorted((found for found in every if isinstance(found, Upcast)), key=lambda found: found.from_version)
+    upcasts = sorted((one for one in every if isinstance(one, Upcast)), key=lambda upcast: upcast.from_version)
     if not upcasts:
         return every
     return tuple(
-        replace(found, upcasts=tuple(one for one in upcasts if one.topic.lower() == found.name.lower()))
-        if isinstance(found, Topic)
-        else found
-        for found in every
+        replace(one, upcasts=tuple(upcast for upcast in upcasts if upcast.topic.lower() == one.name.lower()))
+        if isinstance(one, Topic)
+        else one
+        for one in every
     )
 
 
@@ -42,28 +42,28 @@ class Project:
     @property
     def topics(self) -> Iterator[Topic]:
         """The streams and tables."""
-        return (found for found in self.declarations if isinstance(found, Topic))
+        return (declaration for declaration in self.declarations if isinstance(declaration, Topic))
 
     @property
     def views(self) -> Iterator[View]:
         """The views, materialized or not."""
-        return (found for found in self.declarations if isinstance(found, View))
+        return (declaration for declaration in self.declarations if isinstance(declaration, View))
 
     @property
     def functions(self) -> Iterator[Function]:
         """The functions."""
-        return (found for found in self.declarations if isinstance(found, Function))
+        return (declaration for declaration in self.declarations if isinstance(declaration, Function))
 
     @property
     def outlets(self) -> Iterator[Outlet]:
         """The outlets."""
-        return (found for found in self.declarations if isinstance(found, Outlet))
+        return (declaration for declaration in self.declarations if isinstance(declaration, Outlet))
 
     @property
     def upcasts(self) -> Iterator[Upcast]:
         """The upcasts."""
-        return (found for found in self.declarations if isinstance(found, Upcast))
+        return (declaration for declaration in self.declarations if isinstance(declaration, Upcast))
 
     def find(self, name: str) -> Declaration | None:
         """The declaration of that name; names are compared without regard to case."""
-        return next((found for found in self.declarations if found.name.lower() == name.lower()), None)
+        return next((one for one in self.declarations if one.name.lower() == name.lower()), None)

@@ -8,12 +8,12 @@ from typing import Literal, get_args
 
 Layout = Literal["json", "hash", "sorted set", "stream"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-"""How Redis shows rows."""
+"""The structures in which Redis shows rows."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What a view says to its stores; each takes what it knows, and what none of them knows is refused by `check`.
+    """The wishes of a view to its stores; each takes what it knows, and what none of them knows is refused by `check`.
 
     `layout` is how Redis shows rows. A sorted set is ordered by the column `score`; the columns `group`, a part of the
     key, say which set a row is in. `ttl` is how long a hash or a set is shown after its last change. `indexes` are

@@ -20,9 +20,9 @@ class Table(Topic):
         """The payload as the log keeps it: a delete may leave out every column but the key and the event time."""
         always = {name.lower() for name in (*self.primary_key, self.time or "")}
         fields = (column.field for column in self.columns)
-        return pa.schema([found if found.name.lower() in always else found.with_nullable(True) for found in fields])
+        return pa.schema([field if field.name.lower() in always else field.with_nullable(True) for field in fields])
 
     @property
     def versioned(self) -> bool:
-        """Whether `FOR SYSTEM_TIME AS OF` can ask for the row as it was at an instant."""
+        """Tells whether `FOR SYSTEM_TIME AS OF` can ask for the row as it was at an instant."""
         return self.time is not None and self.watermark is not None

@@ -1,4 +1,4 @@
-"""What streams and tables share: both are kept as a topic, a named log of typed events."""
+"""A topic: streams and tables are both kept as a named log of typed events."""
 
 from __future__ import annotations
 

@@ -76,8 +76,13 @@ def spell_type(kind: pa.DataType) -> str:
         raise ValueError(f"{kind} has no Spark SQL type") from None
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """Tells whether values of a type are numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def can_be_logged(kind: pa.DataType) -> bool:
-    """Whether the log (a Delta table) can keep a column of this type."""
+    """Tells whether the log (a Delta table) can keep a column of this type."""
     if pa.types.is_map(kind):
         return can_be_logged(kind.key_type) and can_be_logged(kind.item_type)
     if pa.types.is_list(kind):

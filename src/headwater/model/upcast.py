@@ -11,7 +11,7 @@ from headwater.model.function import PythonBody
 
 @dataclass(frozen=True, kw_only=True)
 class Upcast:
-    """What `@hw.upcast` declares: a function from a table of version `from_version` to one of the version after it.
+    """A function from a table of version `from_version` to one of the version after it, as `@hw.upcast` declares it.
 
     `columns` are those of that version, which the function is given. It returns a row for each row, in their order;
     a column that it leaves out is NULL, or its default.
@@ -26,5 +26,5 @@ class Upcast:
 
     @property
     def name(self) -> str:
-        """What tells it from others."""
+        """The name that tells it from others."""
         return f"{self.topic} from version {self.from_version}"

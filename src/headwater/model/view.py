@@ -15,14 +15,14 @@ from headwater.model.serving import Serving
 
 
 class Emit(Enum):
-    """When rows of a view are written: as they change, or once when they are settled."""
+    """The moment to write rows of a view: as they change, or once when they are settled."""
 
     CHANGES = "changes"
     FINAL = "final"
 
 
 ViewExecution = Literal["live", "settle", "batch"]
-"""How a view can be kept up to date."""
+"""The ways to keep a view up to date."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class SqlQuery:
 class PythonQuery:
     """A function from DataFrames to a DataFrame. Its parameters name what it reads; `columns` is what it returns.
 
-    `time` is the column that says when a row is final; None if it has the name of a time of its inputs.
+    `time` is the column that says when a row is final; None if it has the name of a time of its inputs. `gap` is the
+    longest gap of the sessions that it makes; None if it doesn't say.
     """
 
     module: str
@@ -51,6 +52,7 @@ class PythonQuery:
     columns: tuple[Column, ...]
     function: Callable[..., Any] = field(compare=False, repr=False)
     time: str | None = None
+    gap: timedelta | None = None
 
 
 Query = SqlQuery | PythonQuery

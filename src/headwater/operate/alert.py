@@ -16,7 +16,7 @@ from headwater.model import Rule
 AlertState = Literal["pending", "firing", "resolved"]
 Kind = Literal["topic", "view", "outlet"]
 KEPT = timedelta(hours=1)
-"""How long one that is resolved is still shown."""
+"""For so long one that is resolved is still shown."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Alert:
-    """What a rule says of one topic, view or outlet; `since` is when it came into its state."""
+    """The state of a rule for one topic, view or outlet; `since` is when it came into that state."""
 
     rule: str
     kind: Kind
@@ -53,7 +53,7 @@ class Alert:
 
     @property
     def is_told(self) -> bool:
-        """Whether somebody is told of it."""
+        """Tells whether somebody is told of it."""
         return self.state != "pending"
 
 
@@ -62,26 +62,26 @@ class Alarms:
 
     def __init__(self, rules: Sequence[Rule], known: Iterable[Alert] = ()) -> None:
         self._rules = {rule.name: rule for rule in rules}
-        self._alerts = {_place(alert): alert for alert in known if alert.rule in self._rules}
+        self._alerts = {_watched(alert): alert for alert in known if alert.rule in self._rules}
 
     def take(self, measures: Mapping[str, Sequence[Measure]], now: datetime) -> list[Alert]:
         """Hold the rules against measures, given by rule; returns the alerts that began to fire or were resolved."""
         met = {
             (name, measure.kind, measure.name): measure
-            for name, found in measures.items()
-            for measure in found
+            for name, figures in measures.items()
+            for measure in figures
             if measure.value > self._rules[name].above and self._rules[name].is_about(measure.name)
         }
         before, self._alerts = self._alerts, {}
-        for place, measure in met.items():
-            self._alerts[place] = self._met(self._rules[place[0]], measure, before.get(place), now)
-        for place, alert in before.items():
-            if place not in met and alert.state != "pending":
+        for watched, measure in met.items():
+            self._alerts[watched] = self._met(self._rules[watched[0]], measure, before.get(watched), now)
+        for watched, alert in before.items():
+            if watched not in met and alert.state != "pending":
                 over = alert if alert.state == "resolved" else replace(alert, state="resolved", since=now)
                 if now - over.since <= KEPT:
-                    self._alerts[place] = over
+                    self._alerts[watched] = over
         told = [alert for alert in self._alerts.values() if alert.is_told]
-        return [alert for alert in told if alert.state != _state(before.get(_place(alert)))]
+        return [alert for alert in told if alert.state != _state(before.get(_watched(alert)))]
 
     def _met(self, rule: Rule, measure: Measure, before: Alert | None, now: datetime) -> Alert:
         """The alert of a rule that is met."""
@@ -107,7 +107,7 @@ class Alarms:
         return tuple(sorted(newest, key=lambda alert: order.index(alert.state)))
 
 
-def _place(alert: Alert) -> tuple[str, Kind, str]:
+def _watched(alert: Alert) -> tuple[str, Kind, str]:
     return alert.rule, alert.kind, alert.name
 
 

@@ -6,6 +6,7 @@ on the dashboard. Secrets are never written down.
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import os
@@ -16,6 +17,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from headwater.operate.record import written
 
 FILE = "audit.jsonl"
 _actor: ContextVar[str | None] = ContextVar("actor", default=None)
@@ -48,7 +51,7 @@ def acting_as(name: str) -> Iterator[None]:
 
 
 def actor() -> str:
-    """Whom an act is laid to."""
+    """The one whom an act is laid to."""
     return _actor.get() or f"user {_user()}"
 
 
@@ -70,13 +73,13 @@ class Audit:
         """Write down what is about to be done; what can't be written down isn't done."""
         known = {name: value for name, value in details.items() if value is not None}
         line = json.dumps(asdict(Act(self._now().isoformat(), actor(), act, subject, known)), default=str)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(descriptor, f"{line}\n".encode())  # one call: lines of several processes don't mix
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with written(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                _append(descriptor, f"{line}\n".encode())
+            finally:
+                os.close(descriptor)
 
     def read(self, last: int | None = None) -> list[Act]:
         """The acts, oldest first; the `last` so many. A line that was cut off by a crash is left out."""
@@ -93,3 +96,16 @@ def _act(line: str) -> Act | None:
         return Act(**json.loads(line))
     except (ValueError, TypeError):
         return None
+
+
+def _append(descriptor: int, line: bytes) -> None:
+    """Write a line in one call, so that lines of several processes don't mix; behind one that was cut off, on its own.
+
+    A disk that fills up takes a part of a line: that is no line.
+    """
+    end = os.fstat(descriptor).st_size
+    if end and os.pread(descriptor, 1, end - 1) != b"\n":
+        line = b"\n" + line
+    if os.write(descriptor, line) < len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(descriptor)

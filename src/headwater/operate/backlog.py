@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from headwater import errors
 from headwater.errors import HeadwaterError
 from headwater.intake.breaker import Breaker
-from headwater.intake.places import Places
+from headwater.intake.positions import SourcePositions
 from headwater.intake.protocol import Taken
 from headwater.log import TopicLog
 from headwater.log.bulk import commit_parts, next_stamp
@@ -25,19 +24,19 @@ from headwater.log.journal import instant
 
 if TYPE_CHECKING:
     from headwater.intake.kafka import KafkaInlet
-    from headwater.intake.kafka.client import Partition
     from headwater.intake.kafka.ranges import Done, Job, Range
+    from headwater.kafka.client import Partition
 
 TASK_MESSAGES = 1_000_000
-"""How many messages a task reads at most."""
+"""A task reads so many messages at most."""
 MOST_ROWS = 2**31 - 1
-"""How many rows a commit may have."""
-Place = tuple[str, Mapping[str, str]]
-"""Where a log is, and with which options."""
+"""A commit has so many rows at most."""
+StorageAddress = tuple[str, Mapping[str, str]]
+"""The URL of a log, and its options."""
 
 
 class Backlog:
-    """What a topic of Kafka has that the log of a stream or table doesn't. One process at a time."""
+    """The messages of a topic of Kafka that the log of a stream or table doesn't have. One process at a time."""
 
     def __init__(
         self,
@@ -46,7 +45,7 @@ class Backlog:
         inlet: KafkaInlet,
         options: Mapping[str, str],
         group: str,
-        schemas: Place,
+        schemas: StorageAddress,
         committed: Callable[[TopicLog, int], None] = lambda _, __: None,
     ) -> None:
         """`inlet` is not open yet; `committed` is told of the commit."""
@@ -59,49 +58,49 @@ class Backlog:
 
         `Fenced` if another process takes in.
         """
-        places = Places("kafka", self._log, self._dead)
+        source_positions = SourcePositions("kafka", self._log, self._dead)
         with closing(self._inlet):
-            self._inlet.open(places, alone=True)
+            self._inlet.open(source_positions, alone=True)
             backlog = self._inlet.backlog
             if sum(end - first for first, end in backlog.values()) <= above:
                 return None
-            job = self._job(places, backlog)
+            job = self._job(source_positions, backlog)
             session = spark()
             ranges = list(split(backlog, max(1, int(session.sparkContext.defaultParallelism))))
-            return self._commit(places, job, _run(session, job, ranges))
+            return self._commit(source_positions, job, _run(session, job, ranges))
 
-    def _job(self, places: Places, backlog: Mapping[Partition, tuple[int, int]]) -> Job:
+    def _job(self, source_positions: SourcePositions, backlog: Mapping[Partition, tuple[int, int]]) -> Job:
         from headwater.intake.kafka.ranges import Job
 
         log, stamp = self._log.storage, next_stamp(self._log)
-        buried = {str(at): frozenset(places.buried(str(at), str(at))) for at in backlog}
+        buried = {str(at): frozenset(source_positions.buried(str(at), str(at))) for at in backlog}
         return Job(
             self._log.topic, dict(self._options), self._group, (log.url, log.options), self._schemas, stamp,
             instant(stamp.arrived), buried,
         )  # fmt: skip
 
-    def _commit(self, places: Places, job: Job, done: Sequence[Done]) -> Taken:
+    def _commit(self, source_positions: SourcePositions, job: Job, done: Sequence[Done]) -> Taken:
         kept = list(_contiguous(done))
-        reached = {str(found.range.partition): found.reached for found in kept}
-        parts = [part for found in kept for part in found.files]
-        letters = pa.concat_tables([found.letters for found in kept])
+        reached = {str(task.range.partition): task.reached for task in kept}
+        parts = [part for task in kept for part in task.files]
+        letters = pa.concat_tables([task.letters for task in kept])
         breaker = Breaker(self._log.topic.name, job.kafka.max_dead)
         rows = sum(part.file.rows for part in parts)
         breaker.check(rows, letters.num_rows, lambda: letters["reason"].slice(0, 3).to_pylist())
         self._inlet.check()
         sources = list(dict.fromkeys(letters["source"].to_pylist()))
-        dead_moves = places.dead_moves(reached, sources)
+        dead_moves = source_positions.dead_moves(reached, sources)
         if letters.num_rows:
             self._dead.append(
                 letters, source=letters["source"].combine_chunks(), arrived_at=job.arrived_at, moves=dead_moves
             )
-        moves = places.moves(reached)
-        unknown = together(found.unknown for found in kept)
+        moves = source_positions.moves(reached)
+        unknown = together(task.unknown for task in kept)
         appended = commit_parts(self._log, job.stamp, parts, moves, unknown)
-        places.moved(moves, dead_moves)
+        source_positions.moved(moves, dead_moves)
         self._inlet.taken(reached)
         self._committed(self._log, appended.commit)
-        positions = {source: place.log for source, place in sorted(places.sources.items())}
+        positions = {source: position.log for source, position in sorted(source_positions.sources.items())}
         spelled = {source: self._inlet.spell(source, at) for source, at in positions.items()}
         counts = told(unknown)
         return Taken(self._log.topic.name, appended.rows, letters.num_rows, positions, spelled, "spark", counts)
@@ -131,23 +130,11 @@ def _run(session: Any, job: Job, ranges: Sequence[Range]) -> list[Done]:
                 yield pa.record_batch([pa.array([_attempt(job, ranges[at])], pa.binary())], ["done"])
 
     numbers = session.range(0, len(ranges), 1, len(ranges))
-    found = [pickle.loads(row["done"]) for row in numbers.mapInArrow(take, "done binary").collect()]  # noqa: S301
-    for failed in found:
-        if isinstance(failed, _Failed):
-            raise failed.error()
-    return sorted(found, key=lambda done: (done.range.partition, done.range.first))
-
-
-class _Failed:
-    """An error of a task, on its way to the driver."""
-
-    def __init__(self, error: HeadwaterError) -> None:
-        self._kind, self._told = type(error).__name__, (error.summary, error.detail, error.hint)
-
-    def error(self) -> HeadwaterError:
-        summary, detail, hint = self._told
-        found: HeadwaterError = getattr(errors, self._kind)(summary, detail=detail, hint=hint)
-        return found
+    outcomes = [pickle.loads(row["done"]) for row in numbers.mapInArrow(take, "done binary").collect()]  # noqa: S301
+    for failed in outcomes:
+        if isinstance(failed, HeadwaterError):
+            raise failed
+    return sorted(outcomes, key=lambda done: (done.range.partition, done.range.first))
 
 
 def _attempt(job: Job, range_: Range) -> bytes:
@@ -156,14 +143,14 @@ def _attempt(job: Job, range_: Range) -> bytes:
     try:
         return pickle.dumps(take_range(job, range_))
     except HeadwaterError as error:
-        return pickle.dumps(_Failed(error))
+        return pickle.dumps(error)
 
 
 def _contiguous(done: Sequence[Done]) -> Iterator[Done]:
     """The ranges up to where each partition could be read: behind an open transaction there is nothing yet."""
     ended: set[Partition] = set()
-    for found in done:
-        if found.range.partition not in ended:
-            yield found
-            if found.reached < found.range.end:
-                ended.add(found.range.partition)
+    for task in done:
+        if task.range.partition not in ended:
+            yield task
+            if task.reached < task.range.end:
+                ended.add(task.range.partition)

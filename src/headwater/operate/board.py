@@ -29,12 +29,12 @@ class Board:
         self._own = folder / f"figures-{os.getpid()}.json"
 
     def read(self, now: datetime) -> list[Figures]:
-        """What other processes have told lately of the views that they run."""
-        found: dict[str, Figures] = {}
+        """The figures that other processes have told lately of the views that they run."""
+        by_view: dict[str, Figures] = {}
         for file in sorted(self._folder.glob(_FILES)):
             for figures in _read(file, now) if file != self._own else ():
-                found[figures.view] = figures
-        return list(found.values())
+                by_view[figures.view] = figures
+        return list(by_view.values())
 
     @contextmanager
     def told(self, figures: Callable[[], Iterable[Figures]], now: Callable[[], datetime]) -> Iterator[None]:
@@ -48,7 +48,7 @@ class Board:
             self._own.unlink(missing_ok=True)
 
     def _write(self, at: datetime, figures: Iterable[Figures]) -> None:
-        record = {"at": at.isoformat(), "views": [found.record(at) for found in figures]}
+        record = {"at": at.isoformat(), "views": [view.record(at) for view in figures]}
         tell("figures", self._own, record)
 
     def _clear(self, now: datetime) -> None:
@@ -63,6 +63,6 @@ def _read(file: Path, now: datetime) -> list[Figures]:
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         at = datetime.fromisoformat(record["at"])
-        return [Figures.read(found, at) for found in record["views"]] if abs(now - at) <= FRESH else []
+        return [Figures.read(view, at) for view in record["views"]] if abs(now - at) <= FRESH else []
     except (OSError, ValueError, KeyError, TypeError):  # it is gone, or nothing that we understand
         return []

@@ -21,7 +21,7 @@ from headwater.plan import Plan, PlannedView
 from headwater.store import Position, Store, Version
 
 BACK = 100
-"""How many batches a view is followed back at most."""
+"""A view is followed back so many batches at most."""
 POLL = timedelta(milliseconds=50)
 _TRIES = 10
 
@@ -59,17 +59,17 @@ class Source:
         return self.version.target.version
 
     def stands(self) -> Iterator[Stand]:
-        """Where the view is, and where it was, the newest first."""
+        """The stands of the view, now and before, the newest first."""
         position = self.version.position
         if position is None:
             return
         yield _stand(position)
         try:
             first = max(-1, position.batch - BACK)
-            found = [_stand_of(changes) for changes in self._changes(first)]
+            earlier = [_stand_of(changes) for changes in self._changes(first)]
         except PositionRefused:
             return
-        yield from (stand for stand in reversed(found) if stand.batch < position.batch)
+        yield from (stand for stand in reversed(earlier) if stand.batch < position.batch)
 
     def at(self, stand: Stand) -> ViewAt | None:
         """The rows at a stand; None if batches come too fast for rows that can't be told apart."""
@@ -146,7 +146,7 @@ def newest_cut(stands: Sequence[Sequence[Stand]]) -> list[Stand] | None:
         return []
     first, *others = stands
     for stand in first:
-        agreeing = [[other for other in found if _agree(stand, other)] for found in others]
+        agreeing = [[other for other in candidates if _agree(stand, other)] for candidates in others]
         rest = newest_cut(agreeing) if all(agreeing) else None
         if rest is not None:
             return [stand, *rest]
@@ -173,7 +173,7 @@ def check_views(plan: Plan, views: Sequence[PlannedView]) -> None:
 
 
 def _ways(plan: Plan, view: PlannedView, topic: str) -> frozenset[str]:
-    """What a view reads that has events of a topic."""
+    """The relations that a view reads and that have events of a topic."""
     upstream = plan.graph.upstream
     return frozenset(
         scan.relation
@@ -188,10 +188,10 @@ def _named(ways: frozenset[str]) -> str:
 
 def not_reached(sources: Sequence[Source], waited: timedelta) -> NotReached:
     """The views were at no common cut in time."""
-    places = {source.planned.name: source.version.position for source in sources}
+    positions = {source.planned.name: source.version.position for source in sources}
     told = "; ".join(
         f"{name} is at {', '.join(f'{topic} {commit}' for topic, commit in at.commits) if at else 'nothing'}"
-        for name, at in places.items()
+        for name, at in positions.items()
     )
     return NotReached(
         f"the views had come to no common cut after {waited.total_seconds():g} s",

@@ -15,6 +15,7 @@ import pyarrow as pa
 from headwater.log import TopicLog
 from headwater.log.derived import publish
 from headwater.plan import PlannedView
+from headwater.plan.physical.published import Published
 from headwater.store import Span, Store
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -36,9 +37,7 @@ class Derived:
 
     def publish(self, settled: datetime) -> None:
         """Publish the rows that are final at this watermark of the view; they must be in the store."""
-        from headwater.engine.view import published
-
-        follows, before = published(self.planned), self.log.watermark
+        follows, before = self._follows, self.log.watermark
         after = follows.watermark(settled)
         if after <= before:
             return
@@ -47,9 +46,13 @@ class Derived:
         publish(self.log, self._ordered(rows), before, after, self.planned.name)
 
     def _ordered(self, rows: pa.Table) -> pa.Table:
-        from headwater.engine.view import published_order
+        return rows.sort_by([(name, "ascending") for name in self._follows.by])
 
-        return rows.sort_by([(name, "ascending") for name in published_order(self.planned)])
+    @property
+    def _follows(self) -> Published:
+        published = self.planned.physical.publishes
+        assert published is not None
+        return published
 
     @property
     def _time(self) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.engine.failure import failures_of
-from headwater.engine.keeping import Kept, kept_by
 from headwater.log import TopicLog
 from headwater.operate.versions import Versions
 from headwater.plan import PlannedView, view_as_dict
 from headwater.plan.describe import describe_view
+from headwater.plan.physical.description import facts
 from headwater.store import Version
 
 
@@ -28,20 +28,21 @@ class Explained:
     """Everything there is to say about a view. As text it is for people; `as_dict` is for programs."""
 
     planned: PlannedView
-    keeps: tuple[Kept, ...]
     versions: tuple[Version, ...]
     state: State | None = None
     spark_plan: str | None = None
 
     def __str__(self) -> str:
-        parts = [describe_view(self.planned), *self._state(), *(_line(version) for version in self.versions)]
+        told = [f"  {name:<10} {what}" for name, what in facts(self.planned.physical)]
+        parts = [describe_view(self.planned), *told, *self._state(), *(_line(version) for version in self.versions)]
         if self.spark_plan is not None:
             parts += ["  spark", *(f"    {line}" for line in self.spark_plan.splitlines())]
         return "\n".join(parts)
 
     def _state(self) -> list[str]:
-        lines = ["  state", *(f"    {kept}" for kept in self.keeps)] if self.keeps else ["  state      nothing"]
-        if self.state is not None and self.keeps:
+        keeps = self.planned.physical.keeps
+        lines = ["  state", *(f"    {kept}" for kept in keeps)] if keeps else ["  state      nothing"]
+        if self.state is not None and keeps:
             rows = self.state.rows
             counted = ", ".join(f"{name} {number:,} rows" for name, number in rows.items()) if rows else ""
             lines.append(f"    now {_spell_bytes(self.state.bytes)} on disk{': ' if counted else ''}{counted}")
@@ -50,7 +51,6 @@ class Explained:
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
         return view_as_dict(self.planned) | {
-            "state": [{"operator": kept.operator, "keeps": kept.what, "until": kept.until} for kept in self.keeps],
             "state_bytes": self.state.bytes if self.state else None,
             "state_rows": dict(self.state.rows) if self.state and self.state.rows is not None else None,
             "versions": [_record(version) for version in self.versions],
@@ -60,12 +60,11 @@ class Explained:
 
 def explain(planned: PlannedView, versions: Versions, logs: Mapping[str, TopicLog], spark: Any | None) -> Explained:
     """Explain a view. With a Spark session, Spark's own plan is shown and the rows in state are counted."""
-    found = versions.store.versions(planned.name)
-    served = next((version.target.version for version in found if version.promoted), None)
+    kept = versions.store.versions(planned.name)
+    served = next((version.target.version for version in kept if version.promoted), None)
     runs = planned.execution.kind != "inline"
-    keeps = kept_by(planned) if runs else ()
     state = _measure(versions, served, spark) if planned.execution.kind == "live" and served is not None else None
-    return Explained(planned, keeps, found, state, _spark_plan(planned, logs, spark) if runs and spark else None)
+    return Explained(planned, kept, state, _spark_plan(planned, logs, spark) if runs and spark else None)
 
 
 def _measure(versions: Versions, served: int, spark: Any | None) -> State:

@@ -20,14 +20,14 @@ from headwater.operate.supervise import CaughtUp, Reading
 
 State = Literal["starting", "following", "waiting", "paused", "stopped"]
 SAMPLES = 500
-"""How many commits, or batches, the times of a view are told from."""
+"""The times of a view are told from so many commits, or batches."""
 RATE_OVER = timedelta(seconds=10)
 _COMMITS_OF_A_BATCH = 20
 
 
 @dataclass
 class Figures:
-    """What is known of one view. `lag` is in commits. Rates are per second, over the last ten."""
+    """The figures of one view. `lag` is in commits. Rates are per second, over the last ten."""
 
     view: str
     state: State = "starting"
@@ -49,7 +49,7 @@ class Figures:
 
     @property
     def lag(self) -> int:
-        """How many commits of its topics the view has not read."""
+        """The number of commits of its topics that the view has not read."""
         return sum(max(0, head - self.commits.get(name, 0)) for name, head in self.heads.items())
 
     def freshness(self, share: float) -> float | None:
@@ -57,11 +57,11 @@ class Figures:
         return _quantile(self._delays, share)
 
     def batch_time(self, share: float) -> float | None:
-        """How many seconds this share of the newest batches took at most; None before the first."""
+        """The seconds that this share of the newest batches took at most; None before the first."""
         return _quantile(self._batches, share)
 
     def writing_time(self, share: float) -> float | None:
-        """How many seconds of this share of the newest batches the store took at most; None before the first."""
+        """The seconds of this share of the newest batches that the store took at most; None before the first."""
         return _quantile(self._writings, share)
 
     def rates(self, now: datetime) -> tuple[float, float]:
@@ -93,14 +93,14 @@ class Figures:
     @classmethod
     def read(cls, record: Mapping[str, Any], at: datetime) -> Figures:
         """The figures that were written down at an instant."""
-        found = cls(**{name: record[name] for name in (*_TOLD, "commits", "heads")})
-        found.watermark, found.written_at = _instant(record["watermark"]), _instant(record["written_at"])
-        for name, samples in found._times().items():
+        figures = cls(**{name: record[name] for name in (*_TOLD, "commits", "heads")})
+        figures.watermark, figures.written_at = _instant(record["watermark"]), _instant(record["written_at"])
+        for name, samples in figures._times().items():
             samples.extend(record["times"][name])
         seconds = RATE_OVER.total_seconds()
         events, rows = record["rates"]
-        found._recent.append((at, events * seconds, rows * seconds))
-        return found
+        figures._recent.append((at, events * seconds, rows * seconds))
+        return figures
 
     def _times(self) -> dict[str, deque[float]]:
         return {"delays": self._delays, "batches": self._batches, "writings": self._writings}
@@ -113,8 +113,8 @@ _TOLD = (
 
 def _hundredths(samples: Iterable[float]) -> list[float]:
     """Not more than a hundred and one samples, of which quantiles are told as of all."""
-    found = sorted(samples)
-    return [found[min(len(found) - 1, part * len(found) // 100)] for part in range(101)] if found else []
+    values = sorted(samples)
+    return [values[min(len(values) - 1, part * len(values) // 100)] for part in range(101)] if values else []
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -122,8 +122,8 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _quantile(samples: Iterable[float], share: float) -> float | None:
-    found = sorted(samples)
-    return found[min(len(found) - 1, int(share * len(found)))] if found else None
+    values = sorted(samples)
+    return values[min(len(values) - 1, int(share * len(values)))] if values else None
 
 
 class Gauge:
@@ -134,6 +134,13 @@ class Gauge:
         self._now = now
         self._guard = threading.Lock()
         self._views: dict[str, Figures] = {}
+
+    def begin(self, views: Iterable[str]) -> None:
+        """Take in that views are about to run; what computes them may have to start first."""
+        with self._guard:
+            for view in views:
+                figures = self._views.setdefault(view, Figures(view))
+                figures.state, figures.error = "starting", None
 
     def take(self, reading: Reading) -> None:
         """Take in how far a run has come."""
@@ -170,16 +177,16 @@ class Gauge:
             figures._delays.extend(self._delays(reading, before, now))
 
     def _delays(self, reading: Reading, before: Mapping[str, int], now: datetime) -> list[float]:
-        """How old the events of each new commit are."""
-        found = []
+        """The ages of the events of each new commit."""
+        delays = []
         for name, commit in reading.commits.items():
             log, last = self._log_of(reading.view, name), before.get(name, commit)
             arrivals = [arrived_at(log, last)] if last < commit else []
             for number in range(max(last + 1, commit - _COMMITS_OF_A_BATCH), commit + 1):
                 arrivals.append(arrived_at(log, number))
                 if arrivals[-1] > arrivals[-2]:  # a tick brings no events
-                    found.append((now - arrivals[-1]).total_seconds())
-        return found
+                    delays.append((now - arrivals[-1]).total_seconds())
+        return delays
 
     def end(self, done: CaughtUp) -> None:
         """Take in that a view has stopped, and why."""
@@ -190,6 +197,6 @@ class Gauge:
             figures.error = error.as_dict() if error else None
 
     def figures(self) -> list[Figures]:
-        """What is known of each view that has run."""
+        """The figures of each view that has run."""
         with self._guard:
             return list(self._views.values())

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 from weakref import WeakSet
@@ -36,7 +35,7 @@ class Halt:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the work shall end."""
+        """Tells whether the work shall end."""
         return self._wanted.is_set()
 
     def watch(self, query: Query) -> None:
@@ -69,22 +68,6 @@ class Halt:
         for query in queries:
             with suppress(Exception):  # one that has failed by itself meanwhile, or whose Spark is gone, doesn't run
                 query.stop()
-
-
-@dataclass(frozen=True)
-class Until:
-    """How something waits that ends once an event is set."""
-
-    event: threading.Event
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether it shall end."""
-        return self.event.is_set()
-
-    def wait(self, duration: timedelta) -> None:
-        """Wait so long, or until it shall end."""
-        self.event.wait(duration.total_seconds())
 
 
 def side_by_side(tasks: Sequence[Callable[[], T]], at_once: int, halt: Halt) -> list[T]:

@@ -14,6 +14,7 @@ from headwater.intake.run import Intake
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.supervise import mistake
 from headwater.operate.wish import POLL, Wishes
+from headwater.waiting import wait_for
 
 T = TypeVar("T")
 
@@ -21,25 +22,23 @@ T = TypeVar("T")
 def drain(intakes: Sequence[Intake]) -> list[Taken]:
     """Let each take in what is there now; if some fail, the first error is raised when the others have ended."""
     done = side_by_side([_attempting(one.drain) for one in intakes], len(intakes) or 1, Halt())
-    for found in done:
-        if isinstance(found, HeadwaterError):
-            raise found
-    return [found for found in done if not isinstance(found, HeadwaterError)]
+    for outcome in done:
+        if isinstance(outcome, HeadwaterError):
+            raise outcome
+    return [outcome for outcome in done if not isinstance(outcome, HeadwaterError)]
 
 
 def run_intakes(intakes: Sequence[Intake], halt: Halt, wishes: Wishes) -> list[HeadwaterError]:
     """Let each take in whatever comes until the halt is wanted; returns the errors of those that stopped before."""
     done = side_by_side([_attempting(partial(_take, one, halt, wishes)) for one in intakes], len(intakes) or 1, halt)
-    return [found for found in done if isinstance(found, HeadwaterError)]
+    return [outcome for outcome in done if isinstance(outcome, HeadwaterError)]
 
 
 def _take(intake: Intake, halt: Halt, wishes: Wishes) -> None:
     """Take in whatever comes until the halt is wanted, but for the time that the intake is paused."""
     name = intake.log.topic.name
     while not halt.is_wanted:
-        if wishes.paused("intake", name):
-            halt.wait(POLL)
-            continue
+        wait_for(lambda: not wishes.paused("intake", name), every=POLL, halt=halt)
         part = halt.part()
         with wishes.obeyed("intake", name, part):
             intake.run(part)

@@ -1,4 +1,4 @@
-"""What is known of a project's integrity: its last good backup, and what the last scrub has found.
+"""The integrity of a project: its last good backup, and what the last scrub has found.
 
 Whoever makes a backup or scrubs writes it down below the project; `status` tells it.
 """
@@ -30,7 +30,7 @@ class IntegrityRecord:
         self._path = home / FILE
 
     def read(self) -> Integrity:
-        """What was written down; nothing if that can't be read."""
+        """The record that was written down; nothing if that can't be read."""
         try:
             record = json.loads(self._path.read_text(encoding="utf-8"))
             return Integrity(record.get("backup"), record.get("scrub"))

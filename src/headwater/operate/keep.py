@@ -15,8 +15,9 @@ from headwater.operate.halt import Halt
 from headwater.operate.promotion import Promotion
 from headwater.operate.supervise import KEPT, CaughtUp, Reading, mistake
 from headwater.operate.wish import POLL, Wishes
+from headwater.waiting import wait_for
 
-_JOIN = timedelta(milliseconds=100)
+_JOIN = timedelta(milliseconds=500)
 
 
 @dataclass(eq=False)
@@ -126,16 +127,17 @@ class _Kept:
         if self._keeper.wishes.paused("view", self.name) is None:
             return False
         self._keeper.report(Reading(self.name, {}, {}, paused=True))
-        while not self.halt.is_wanted and self._keeper.wishes.paused("view", self.name):
-            self.halt.wait(POLL)
+        wait_for(lambda: not self._keeper.wishes.paused("view", self.name), every=POLL, halt=self.halt)
         return True
 
     def _stop(self, resumed: str | None) -> None:
         """Wait until a view that has stopped shall begin again."""
-        while not (self.halt.is_wanted or self._is_renewed.is_set() or self._resumed() != resumed):
-            if self._keeper.wishes.is_replay_asked(self.name):
-                return
-            self.halt.wait(POLL)
+
+        def shall_begin() -> bool:
+            asked = self._keeper.wishes.is_replay_asked(self.name)
+            return self._is_renewed.is_set() or self._resumed() != resumed or asked
+
+        wait_for(shall_begin, every=POLL, halt=self.halt)
 
     def _resumed(self) -> str | None:
         return self._keeper.wishes.resumed("view", self.name)

@@ -15,7 +15,7 @@ FATES = ("used", "filtered", "late", "duplicates")
 
 @dataclass(frozen=True)
 class Ledger:
-    """How many rows have which fate, up to these commits.
+    """The number of rows of each fate, up to these commits.
 
     rows in = used + filtered + late + duplicates + dead. Rows that the view reads more than once count each time.
     `logged` rows are in the log; `dead` are the dead letters of its topics, which never got there. `expanded` are those
@@ -50,7 +50,7 @@ class Ledger:
 
     @property
     def remainder(self) -> int:
-        """What is not explained.
+        """The number of rows that are not explained.
 
         >>> Ledger("v", 1, {}, logged=10, used=7, filtered=2, late=1, duplicates=0).remainder
         0
@@ -59,21 +59,9 @@ class Ledger:
         return self.logged + self.expanded - explained
 
 
-def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mapping[str, int], dead: int = 0) -> Ledger:
+def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mapping[str, int]) -> Ledger:
     """The ledger from a store's counts."""
     windows = {fate: counts[f"assigned_{fate}"] for fate in FATES if f"assigned_{fate}" in counts}
-    return Ledger(
-        view,
-        version,
-        commits,
-        logged=counts.get("logged", 0),
-        used=counts.get("used", 0),
-        filtered=counts.get("filtered", 0),
-        late=counts.get("late", 0),
-        duplicates=counts.get("duplicates", 0),
-        expanded=counts.get("expanded", 0),
-        dead=dead,
-        late_by_equality=counts.get("late_by_equality", 0),
-        assigned=windows or None,
-        dropped=counts.get("dropped", 0) + counts.get("astray", 0),
-    )
+    dropped = counts.get("dropped", 0) + counts.get("astray", 0)
+    kept = {name: counts.get(name, 0) for name in ("logged", *FATES, "expanded", "late_by_equality")}
+    return Ledger(view, version, commits, **kept, assigned=windows or None, dropped=dropped)

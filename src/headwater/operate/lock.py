@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from headwater.errors import HeadwaterError
+from headwater.operate.meanwhile import meanwhile
 from headwater.store.refusals import this_process
 
 LEASE = timedelta(seconds=30)
@@ -92,7 +92,7 @@ def _inherit(path: Path, silent: IO[str]) -> IO[str] | None:
 
 
 def _lock(file: IO[str]) -> bool:
-    """Whether the lock of a file is this process's now; on a disk that has no locks, it always is."""
+    """Tells whether the lock of a file is this process's now; on a disk that has no locks, it always is."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -104,7 +104,7 @@ def _lock(file: IO[str]) -> bool:
 
 
 def _is_at(path: Path, file: IO[str]) -> bool:
-    """Whether a path still leads to a file that was opened there."""
+    """Tells whether a path still leads to a file that was opened there."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -119,16 +119,5 @@ def _silent_for(file: IO[str]) -> timedelta:
 @contextmanager
 def _alive(file: IO[str], lease: timedelta) -> Iterator[None]:
     """Give signs of life while the lock is held."""
-    released = threading.Event()
-
-    def give_signs() -> None:
-        while not released.wait(lease.total_seconds() / _SIGNS):
-            os.utime(file.fileno())
-
-    thread = threading.Thread(target=give_signs, name="lease", daemon=True)
-    thread.start()
-    try:
+    with meanwhile("giving a sign of life", lambda: os.utime(file.fileno()), lease / _SIGNS):
         yield
-    finally:
-        released.set()
-        thread.join()

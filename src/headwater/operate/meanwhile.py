@@ -1,4 +1,4 @@
-"""Meanwhile: what is done again and again in a thread of its own, while something else runs.
+"""Work that is done again and again for several, in one thread for all of them, while there is any of them.
 
 A round that fails ends nothing. Its failure is logged with what to do about it, once until it changes, and the next
 round tries again.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from headwater.errors import HeadwaterError
@@ -18,13 +19,14 @@ _logger = logging.getLogger("headwater.run")
 
 
 @contextmanager
-def meanwhile(what: str, do: Callable[[], object], every: timedelta) -> Iterator[None]:
-    """Meanwhile do something every so often, first after that time; the end waits for a round that is under way."""
+def meanwhile(what: str, do: Callable[[], object], every: timedelta, *, at_once: bool = False) -> Iterator[None]:
+    """Meanwhile do something every so often, first after that time or `at_once`; the end waits for the round."""
     over = threading.Event()
 
     def go_on() -> None:
-        told = ""
-        while not over.wait(every.total_seconds()):
+        told, rest = "", timedelta() if at_once else every
+        while not over.wait(rest.total_seconds()):
+            rest = every
             try:
                 do()
                 told = ""
@@ -40,17 +42,65 @@ def meanwhile(what: str, do: Callable[[], object], every: timedelta) -> Iterator
         thread.join()
 
 
+@dataclass(eq=False)
+class _Part:
+    """Something that is done in each round, of which one at a time is done; `told` is why it failed last."""
+
+    what: str
+    do: Callable[[], object]
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    told: str = ""
+
+
+class Rounds:
+    """Work that is done again and again for several, in one thread for all of them, while there is any of them."""
+
+    def __init__(self, name: str, every: timedelta) -> None:
+        self._name = name
+        self._every = every
+        self._guard = threading.Lock()
+        self._parts: list[_Part] = []
+        self._going_on = ExitStack()
+
+    @contextmanager
+    def take_part(self, what: str, do: Callable[[], object]) -> Iterator[None]:
+        """Meanwhile do this in each round; the end waits for it, if it is being done."""
+        part = _Part(what, do)
+        with self._guard:
+            self._parts.append(part)
+            if len(self._parts) == 1:
+                self._going_on.enter_context(meanwhile(self._name, self._round, self._every))
+        try:
+            yield
+        finally:
+            with self._guard:
+                with part.turn:
+                    self._parts.remove(part)
+                if not self._parts:
+                    self._going_on.close()
+
+    def _round(self) -> None:
+        for part in tuple(self._parts):
+            with part.turn:
+                try:
+                    if part in self._parts:
+                        part.do()
+                        part.told = ""
+                except Exception as failure:  # the others have their turn nevertheless
+                    part.told = tell_failure(part.what, failure, part.told)
+
+
 def tell_failure(what: str, failure: Exception, told: str = "") -> str:
     """Log that something failed and is tried again, unless the very same was `told` already; returns what is told."""
-    found = _advised(failure)
-    if found != told:
+    advice = _advised(failure)
+    if advice != told:
         ours = not isinstance(failure, HeadwaterError | OSError)
-        _logger.warning("%s failed and will be tried again: %s", what, found, exc_info=failure if ours else None)
-    return found
+        _logger.warning("%s failed and will be tried again: %s", what, advice, exc_info=failure if ours else None)
+    return advice
 
 
 def _advised(failure: Exception) -> str:
-    """What failed, and what to do about it.
+    """The text of a failure, and what to do about it.
 
     >>> _advised(HeadwaterError("the log could not be read", hint="Look at the disk."))
     'the log could not be read. Look at the disk.'

@@ -1,4 +1,4 @@
-"""What the rules of alerts are held against: the figures of a project's status."""
+"""Measures that the rules of alerts are held against: the figures of a project's status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gauges:
                 counted.popleft()
 
     def measure(self, figure: Figure, status: Status) -> list[Measure]:
-        """What a figure is, of everything that has it."""
+        """The values of a figure, of everything that has it."""
         return list(self._late(status) if figure == "late" else _MEASURED[figure](status))
 
     def _late(self, status: Status) -> Iterator[Measure]:

@@ -16,11 +16,13 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-
-import httpx
+from typing import TYPE_CHECKING
 
 from headwater.operate.alert import Alert
 from headwater.outlets.webhook import LATER, Waiting, told
+
+if TYPE_CHECKING:
+    import httpx
 
 ATTEMPTS = 5
 TIMEOUT = timedelta(seconds=10)
@@ -29,7 +31,7 @@ _logger = logging.getLogger("headwater.run")
 
 @dataclass(frozen=True)
 class Webhook:
-    """Where alerts are sent to, with which headers, and what they are signed with."""
+    """The address that alerts are sent to, with which headers, and what they are signed with."""
 
     to: str
     headers: Mapping[str, str]
@@ -53,13 +55,13 @@ class Notifier:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What is still to be sent is attempted once more: a pause that is wanted ends the waits."""
+        """Attempts what is still to be sent once more: a pause that is wanted ends the waits."""
         self._queue.put(None)
         self._thread.join()
         logging.getLogger("httpx").removeFilter(self._is_unsaid)
 
     def _is_unsaid(self, record: logging.LogRecord) -> bool:
-        """Whether a record of the client's own may be logged: it tells the address of each request."""
+        """Tells whether a record of the client's own may be logged: it tells the address of each request."""
         return self._webhook.to not in record.getMessage()
 
     def send(self, alert: Alert) -> None:
@@ -67,6 +69,8 @@ class Notifier:
         self._queue.put(alert)
 
     def _go_on(self) -> None:
+        import httpx
+
         with httpx.Client(timeout=TIMEOUT.total_seconds(), follow_redirects=False) as client:
             while (alert := self._queue.get()) is not None:
                 try:
@@ -78,6 +82,8 @@ class Notifier:
 
     def _deliver(self, client: httpx.Client, alert: Alert) -> str | None:
         """Send one alert until it is taken; why it was not, None if it was."""
+        import httpx
+
         body, reason = self._body(alert), None
         headers = self._headers(alert, body)
         for attempt in range(1, ATTEMPTS + 1):
@@ -102,8 +108,8 @@ class Notifier:
         return json.dumps(message, default=_spelled, ensure_ascii=False).encode()
 
     def _headers(self, alert: Alert, body: bytes) -> dict[str, str]:
-        place = (alert.rule, alert.kind, alert.name, alert.state, alert.since.isoformat())
-        key = hashlib.sha256("\0".join(place).encode()).hexdigest()
+        identity = (alert.rule, alert.kind, alert.name, alert.state, alert.since.isoformat())
+        key = hashlib.sha256("\0".join(identity).encode()).hexdigest()
         own = {"Content-Type": "application/json", "User-Agent": "headwater", "Idempotency-Key": key}
         if self._webhook.secret is not None:
             signed = hmac.new(self._webhook.secret.encode(), body, hashlib.sha256).hexdigest()

@@ -22,20 +22,21 @@ from headwater.errors import HeadwaterError, OutletBusy
 from headwater.log import TopicLog, folder_of
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.lock import locked
+from headwater.operate.patience import Patience
 from headwater.operate.record import tell
-from headwater.operate.supervise import Patience, mistake
+from headwater.operate.supervise import mistake
 from headwater.outlets import Delivery, Feed, Place, Refused, Target
 from headwater.outlets.dead import keep
 from headwater.plan import PlannedOutlet
 
 POLL = timedelta(milliseconds=100)
-"""How often a run that follows looks for changes."""
+"""A run that follows looks for changes so often."""
 State = Literal["empty", "sending", "waiting", "at rest", "stopped"]
 
 
 @dataclass(frozen=True)
 class Sent:
-    """How far an outlet has come: its place, and how many changes it has sent, and could not send, since it was made.
+    """The progress of an outlet: its place, and how many changes it has sent, and could not send, since it was made.
 
     `seen` is where its view was when there was nothing left to send. `note` says what it waits for, `error` why it has
     stopped.
@@ -64,17 +65,17 @@ _NAMES = ("outlet", "view", "to", "state", "changes", "dead", "sent_at", "note")
 
 
 class Notes:
-    """What is known of outlets between runs, for whoever asks how they are: nothing ever goes on from it."""
+    """Notes about outlets between runs, for whoever asks how they are: nothing ever goes on from them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, planned: PlannedOutlet) -> Sent:
-        """What was written last, of an outlet that isn't at work in this process."""
+        """The note that was written last, of an outlet that isn't at work in this process."""
         nothing = Sent(planned.name, planned.view.name, planned.outlet.to)
         try:
-            found = json.loads(self._path(planned.name).read_text(encoding="utf-8"))
-            return replace(nothing, **_known(found))
+            record = json.loads(self._path(planned.name).read_text(encoding="utf-8"))
+            return replace(nothing, **_known(record))
         except (OSError, ValueError, KeyError, TypeError):  # there is nothing yet, or nothing that we understand
             return nothing
 
@@ -90,11 +91,11 @@ class Notes:
         return self._folder / f"{folder_of(outlet)}.json"
 
 
-def _known(found: Any) -> dict[str, Any]:
-    places = {name: Place(**found[name]) if found[name] else None for name in ("place", "seen")}
-    state: State = "stopped" if found["state"] == "stopped" else "at rest" if places["place"] else "empty"
-    sent_at = datetime.fromisoformat(found["sent_at"]) if found["sent_at"] else None
-    counts = {name: found[name] for name in ("changes", "dead", "note")}
+def _known(record: Any) -> dict[str, Any]:
+    places = {name: Place(**record[name]) if record[name] else None for name in ("place", "seen")}
+    state: State = "stopped" if record["state"] == "stopped" else "at rest" if places["place"] else "empty"
+    sent_at = datetime.fromisoformat(record["sent_at"]) if record["sent_at"] else None
+    counts = {name: record[name] for name in ("changes", "dead", "note")}
     return places | counts | {"state": state, "sent_at": sent_at}
 
 
@@ -172,18 +173,11 @@ class OutletRun:
 
     def _patiently(self, step: Callable[[], None]) -> None:
         """Attempt a step until it succeeds, or fails for good, or patience is at its end."""
-        failures = 0
-        while True:
-            before = self.sent.place
-            try:
-                return step()
-            except HeadwaterError as failure:
-                failures = 1 if self.sent.place != before else failures + 1
-                if not failure.transient or failures >= self.patience.attempts or self.halt.is_wanted:
-                    raise
-                self._rest(failure, self.patience.wait(failures, self.chance()))
-                if self.halt.is_wanted:
-                    raise
+
+        def rest(failure: HeadwaterError, failures: int) -> None:
+            self._rest(failure, self.patience.wait(failures, self.chance()))
+
+        self.patience.attempt(step, self.halt, lambda: self.sent.place, rest)
 
     def _rest(self, failure: HeadwaterError, wait: timedelta) -> None:
         self._tell(
@@ -266,15 +260,15 @@ class Sending:
     def __exit__(self, *failure: object) -> None:
         with self._guard:
             self._is_over = True
-            found = list(self._sent_by.values())
-        for run, _ in found:
+            runs = list(self._sent_by.values())
+        for run, _ in runs:
             run.halt.now()
-        for _, thread in found:
+        for _, thread in runs:
             thread.join()
 
     @property
     def is_going_on(self) -> bool:
-        """Whether any still sends."""
+        """Tells whether any still sends."""
         with self._guard:
             return any(thread.is_alive() for _, thread in self._sent_by.values())
 

@@ -17,7 +17,7 @@ from headwater.plan import Plan, PlannedView
 
 @dataclass(frozen=True)
 class Promotion:
-    """What changed declarations mean for the materialized views of a project, and the topics that are new.
+    """The consequences of changed declarations for the materialized views of a project, and the topics that are new.
 
     `outlets` are those that are new, gone, declared in another way, or whose view has changed.
     """
@@ -31,16 +31,16 @@ class Promotion:
 
     def as_dict(self) -> dict[str, Any]:
         """The same with stable field names."""
-        return {name: list(found) for name, found in asdict(self).items()}
+        return {name: list(names) for name, names in asdict(self).items()}
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Promotion:
         """The promotion that was written down."""
-        return cls(**{name: tuple(found) for name, found in record.items()})
+        return cls(**{name: tuple(names) for name, names in record.items()})
 
 
 def compare(before: Plan, after: Plan) -> Promotion:
-    """What another plan means for a project that runs; `PromotionRefused` if it can't be taken over by it."""
+    """The promotion to another plan of a project that runs; `PromotionRefused` if it can't be taken over by it."""
     old, new = _materialized(before), _materialized(after)
     changed = tuple(name for name in old if name in new and not _is_same(before, after, name))
     _refuse(before, after)
@@ -64,7 +64,7 @@ def _materialized(plan: Plan) -> dict[str, PlannedView]:
 
 
 def _is_same(before: Plan, after: Plan, name: str) -> bool:
-    """Whether a run of a view may go on: it computes the same, for the same store, and for others or not as before."""
+    """Tells if a run of a view may go on: it computes the same, for the same store, and for others or not as before."""
     old, new = before.views[name], after.views[name]
     if old.fingerprint != new.fingerprint or is_read(before, name) != is_read(after, name):
         return False
@@ -72,8 +72,8 @@ def _is_same(before: Plan, after: Plan, name: str) -> bool:
 
 
 def is_read(plan: Plan, name: str) -> bool:
-    """Whether another view reads the derived topic of a view."""
-    scans = (scan for found in plan.views.values() if found.view.materialized for scan in found.scans)
+    """Tells whether another view reads the derived topic of a view."""
+    scans = (scan for planned in plan.views.values() if planned.view.materialized for scan in planned.scans)
     return any(scan.kind == "view" and scan.relation == name for scan in scans)
 
 

@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
+from headwater.errors import StatementRefused
 from headwater.plan import Plan
 from headwater.query import Engine, Readable, Statement, answer, parse, select
 from headwater.query.refusal import refused
 from headwater.query.selected import VIEW, statement_of
-from headwater.store import Selection, Served, Snapshot, Store
+from headwater.store import Condition, Order, Selection, Served, Snapshot, Store
+from headwater.store.plain import plain
 
 DEFAULT_STORE = "main"
+
+
+@dataclass(frozen=True)
+class OpenView:
+    """A view as it is at one moment, in the thread that has opened it."""
+
+    snapshot: Snapshot
+    served: Served
+    engine: Engine
+
+    def rows(self, selection: Selection) -> pa.Table:
+        """The rows that a selection chooses, with exactly the declared types."""
+        wanted, readable = selection.in_needed_order(), _readable(self.snapshot, self.served)
+        if self._can(wanted):
+            return select(readable, wanted, self.engine)
+        return answer(statement_of(wanted), {VIEW: readable}, self.engine, datetime.now(UTC))
+
+    def plain(self, selection: Selection) -> Iterator[Sequence[Sequence[Any]]]:
+        """The same rows, in parts, column by column, as JSON has their values."""
+        wanted = selection.in_needed_order()
+        if self._can(wanted):
+            yield from self.snapshot.plain(self.served, wanted)
+        else:
+            yield list(map(plain, self.rows(wanted).columns))
+
+    def _can(self, selection: Selection) -> bool:
+        """Tells whether the store does all of a selection."""
+        parts: tuple[Condition | Order, ...] = (*selection.conditions, *selection.order)
+        return all(self.snapshot.can(self.served, part) for part in parts)
 
 
 @dataclass
@@ -38,20 +70,30 @@ class Queries:
 
     def views_of(self, sql: str) -> list[str]:
         """The views that a statement reads."""
-        return [self._place(written, None)[1] for written in parse(sql).relations().values()]
+        return [self._held_as(written, None)[1] for written in parse(sql).relations().values()]
 
     def rows(self, view: str, selection: Selection) -> tuple[Served, pa.Table]:
         """The rows of a view that a selection chooses, and what they are true for."""
-        store, name = self._place(view, None)
-        with self.store_of(store).snapshot(self.engine.limits.time) as snapshot:
-            served = _served(snapshot, name, [name])
-            return served, self._chosen(snapshot, served, selection)
+        with self.opened(view) as opened:
+            if opened is None:
+                raise _without_rows(view)
+            return opened.served, opened.rows(selection)
 
-    def _chosen(self, snapshot: Snapshot, served: Served, selection: Selection) -> pa.Table:
-        readable = _readable(snapshot, served)
-        if all(map(readable.can, selection.conditions)) and all(map(readable.can, selection.order)):
-            return select(readable, selection, self.engine)
-        return answer(statement_of(selection), {VIEW: readable}, self.engine, datetime.now(UTC))
+    @contextmanager
+    def opened(self, view: str, *, waits: bool = True) -> Iterator[OpenView | None]:
+        """A view at one moment, to be read in parts that belong together; None if it has no rows yet.
+
+        Without `waits`, also if its store can't be read without waiting for others.
+        """
+        holder, name = self._held_as(view, None)
+        store = self.store_of(holder)
+        taken = store.snapshot(self.engine.limits.time) if waits else store.snapshot_at_hand()
+        if taken is None:
+            yield None
+            return
+        with taken as snapshot:
+            served = snapshot.served(name)
+            yield None if served is None else OpenView(snapshot, served, self.engine)
 
     @contextmanager
     def _open(self, statement: Statement, store: str | None) -> Iterator[dict[str, Readable]]:
@@ -60,14 +102,14 @@ class Queries:
         views: dict[str, Readable] = {}
         with ExitStack() as opened:
             for lowered, written in statement.relations().items():
-                place, name = self._place(written, store)
-                if place not in snapshots:
-                    at_one_moment = self.store_of(place).snapshot(self.engine.limits.time)
-                    snapshots[place] = opened.enter_context(at_one_moment)
-                views[lowered] = _readable(snapshots[place], _served(snapshots[place], name, self._known()))
+                holder, name = self._held_as(written, store)
+                if holder not in snapshots:
+                    at_one_moment = self.store_of(holder).snapshot(self.engine.limits.time)
+                    snapshots[holder] = opened.enter_context(at_one_moment)
+                views[lowered] = _readable(snapshots[holder], _served(snapshots[holder], name, self._known()))
             yield views
 
-    def _place(self, written: str, store: str | None) -> tuple[str, str]:
+    def _held_as(self, written: str, store: str | None) -> tuple[str, str]:
         """The store that has a view, and the view's name there."""
         planned = next((view for view in self.plan().views.values() if view.name.lower() == written.lower()), None)
         if planned is None:
@@ -88,12 +130,16 @@ def _served(snapshot: Snapshot, view: str, known: Iterable[str]) -> Served:
     if served is None:
         near = difflib.get_close_matches(view, list(known), 1)
         if view in known:
-            raise refused(f'View "{view}" has no rows yet.', "Run `headwater catch-up` to build it.")
+            raise _without_rows(view)
         raise refused(
             f'There is no view "{view}".',
             f'Did you mean "{near[0]}"?' if near else f"The views are {', '.join(known) or 'none'}.",
         )
     return served
+
+
+def _without_rows(view: str) -> StatementRefused:
+    return refused(f'View "{view}" has no rows yet.', "Run `headwater catch-up` to build it.")
 
 
 def _readable(snapshot: Snapshot, served: Served) -> Readable:

@@ -9,27 +9,46 @@ import json
 import logging
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from headwater.errors import FolderUnavailable
 
 _logger = logging.getLogger("headwater.run")
 
 
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Let a file of the project be written; if it can't be, `FolderUnavailable` names it."""
+    try:
+        yield
+    except OSError as cause:
+        raise FolderUnavailable(
+            f'file "{path.name}" of the project could not be written',
+            detail=f"{cause.strerror or cause}. What it would have told of was not done.",
+            hint="See that the disk has room and that the folder may be written to; then repeat the call.",
+            file=str(path),
+        ) from cause
+
+
 def put(path: Path, text: str) -> None:
     """Put a text in place of what a file held, if it is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
-    try:
-        staged.write_text(text, encoding="utf-8")
-        staged.replace(path)
-    except OSError:
-        staged.unlink(missing_ok=True)
-        raise
+    with written(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            staged.write_text(text, encoding="utf-8")
+            staged.replace(path)
+        except OSError:
+            staged.unlink(missing_ok=True)
+            raise
 
 
 def tell(what: str, path: Path, record: Any) -> None:
     """Put a record that only tells how things are: that it could not be written is logged, and keeps nobody."""
     try:
         put(path, json.dumps(record, default=str))
-    except OSError as cause:
+    except FolderUnavailable as cause:
         _logger.warning("%s could not be written down: %s", what, cause)

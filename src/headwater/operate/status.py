@@ -61,7 +61,7 @@ class TopicStatus:
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """Where one of a view's stores is: the commits that it has of the served version, and how many it is behind.
+    """The status of one of a view's stores: the commits that it has of the served version, and how many it is behind.
 
     A store that follows and can't be asked has no commits, and `error` says why.
     """
@@ -81,7 +81,7 @@ class Unsound:
     dropped: int
 
     def error(self, view: str) -> RowsDropped:
-        """What whoever reads the view is told."""
+        """The error for whoever reads the view."""
         return unsound(view, self.version, self.dropped)
 
 
@@ -113,17 +113,17 @@ class ViewStatus:
 
     @property
     def has_stopped(self) -> bool:
-        """Whether its run has ended for good, or could not go on."""
+        """Tells whether its run has ended for good, or could not go on."""
         return self.state in ("stopped", "unsound")
 
     @property
     def lag(self) -> int:
-        """How many commits of its topics are not in its store."""
+        """The number of commits of its topics that are not in its store."""
         return lag_of(self.commits, self.heads)
 
 
 def lag_of(commits: Mapping[str, int], heads: Mapping[str, int]) -> int:
-    """How many commits are missing up to the heads.
+    """The number of commits that are missing up to the heads.
 
     >>> lag_of({"sales": 3}, {"sales": 5, "visits": 1})
     3
@@ -169,17 +169,17 @@ class Status:
         }
 
     def _view(self, view: ViewStatus) -> dict[str, Any]:
-        found = {name: getattr(view, name) for name in _NAMES}
-        found |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
-        found |= {"stores": [asdict(store) for store in view.stores]}
-        found |= {"paused": asdict(view.paused) if view.paused else None}
-        found |= {"unsound": asdict(view.unsound) if view.unsound else None}
+        record = {name: getattr(view, name) for name in _NAMES}
+        record |= {"commits": dict(view.commits), "heads": dict(view.heads), "lag": view.lag}
+        record |= {"stores": [asdict(store) for store in view.stores]}
+        record |= {"paused": asdict(view.paused) if view.paused else None}
+        record |= {"unsound": asdict(view.unsound) if view.unsound else None}
         figures = view.figures.as_dict(self.at) if view.figures else {}
-        found |= {name: figures.get(name) for name in _FIGURES}
+        record |= {name: figures.get(name) for name in _FIGURES}
         if view.ledger is None:
-            return found | {"ledger": None}
+            return record | {"ledger": None}
         counts = {name: getattr(view.ledger, name) for name in _COUNTS}
-        return found | {"ledger": counts}
+        return record | {"ledger": counts}
 
 
 def topic_status(
@@ -189,7 +189,7 @@ def topic_status(
     stopped: HeadwaterError | None = None,
     paused: Paused | None = None,
 ) -> TopicStatus:
-    """How a topic is, from its log and that of its dead letters, what its intake `waits` for, and why it rests."""
+    """The status of a topic: its log, that of its dead letters, what its intake `waits` for, and why it rests."""
     try:
         clock = log.clock
     except LogDamaged as damaged:

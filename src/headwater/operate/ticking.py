@@ -9,13 +9,12 @@ Where views have windows over `_arrived_at`, a silent topic is told the time whe
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from headwater.log import Appended, TopicLog
 from headwater.log.journal import instant
-from headwater.operate.meanwhile import tell_failure
+from headwater.operate.meanwhile import meanwhile, tell_failure
 from headwater.plan.closing import Closing
 
 Closings = Mapping[str, Sequence[Closing]]
@@ -23,7 +22,7 @@ SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def pause_after(silence: timedelta) -> timedelta:
-    """How long a topic that has been silent for so long is left alone before the next tick.
+    """The time for which a topic that has been silent for so long is left alone before the next tick.
 
     >>> pause_after(timedelta(seconds=3)).total_seconds(), pause_after(timedelta(minutes=2)).total_seconds()
     (1.0, 12.0)
@@ -45,16 +44,14 @@ class Ticker:
         self.add(logs)
         self._after = after
         self._closing = closing
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, name="headwater-ticks", daemon=True)
+        self._ticking = meanwhile("ticking", self._tick_those_due, SHORTEST)
 
     def __enter__(self) -> Ticker:
-        self._thread.start()
+        self._ticking.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
+        self._ticking.__exit__(None, None, None)
 
     def add(self, logs: Iterable[TopicLog]) -> None:
         """Tick these as well: for silence those of them that declare `idle` and that nothing fetches events for."""
@@ -62,14 +59,13 @@ class Ticker:
         self._logs |= set(added)
         self._next |= {log: log.now() for log in added if log.topic.idle is not None and log.topic.intake is None}
 
-    def _go_on(self) -> None:
-        while not self._ended.wait(SHORTEST.total_seconds()):
-            for log, due_at in list(self._next.items()):
-                if log.now() >= due_at:
-                    self._next[log] = self._tick(log)
-            closings = self._closing()
-            for log in [log for log in self._logs if log.topic.name in closings]:
-                self._close(log, closings[log.topic.name])
+    def _tick_those_due(self) -> None:
+        for log, due_at in list(self._next.items()):
+            if log.now() >= due_at:
+                self._next[log] = self._tick(log)
+        closings = self._closing()
+        for log in [log for log in self._logs if log.topic.name in closings]:
+            self._close(log, closings[log.topic.name])
 
     def _close(self, log: TopicLog, closings: Sequence[Closing]) -> None:
         """Tell a topic the time if a window over its arrival has ended since the last that it knows of."""
@@ -87,7 +83,7 @@ class Ticker:
         try:
             before = log.head
             if before > 0:
-                self._count(log, before, log.settle_silence())
+                self._count(log, before, log.tick_silence())
             now = log.now()
             return now + pause_after(now - instant(log.clock.arrived))
         except Exception as failure:  # the other topics are ticked nevertheless

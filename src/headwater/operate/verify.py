@@ -2,7 +2,7 @@
 
 Everything is compared exactly but floating-point values, whose last digits may depend on the order of additions: they
 are compared to nine significant digits. Values that derive from a sketch are compared within its bound
-(`plan.approximate`): the rows are told apart by the other columns first.
+(`operators.tolerance`): the rows are told apart by the other columns first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.engine.digits import rounded
-from headwater.plan.approximate import Tolerances
+from headwater.operators.tolerance import Tolerances
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Verified:
 
     @property
     def identical(self) -> bool:
-        """Whether nothing differs, and every row is accounted for."""
+        """Tells whether nothing differs, and every row is accounted for."""
         return not (self.missing or self.extra or self.miscounted or self.remainder)
 
 
@@ -72,11 +72,11 @@ def differences(
 
 def _grouped(table: pa.Table, approximate: Tolerances) -> dict[_Row, list[Values]]:
     """The rows by what is exact in them."""
-    found: dict[_Row, list[Values]] = {}
+    by_exact: dict[_Row, list[Values]] = {}
     for row in table.to_pylist():
         exact = _Row({name: value for name, value in row.items() if name not in approximate})
-        found.setdefault(exact, []).append(row)
-    return found
+        by_exact.setdefault(exact, []).append(row)
+    return by_exact
 
 
 def _in_order(rows: list[Values]) -> list[Values]:
@@ -87,11 +87,13 @@ def _in_order(rows: list[Values]) -> list[Values]:
 def _is_close(one: Values | None, other: Values | None, approximate: Tolerances) -> bool:
     if one is None or other is None:
         return False
-    return all(_is_within(one[name], other[name], found.share) for name, found in approximate.items() if name in one)
+    return all(
+        _is_within(one[name], other[name], tolerance.share) for name, tolerance in approximate.items() if name in one
+    )
 
 
 def _is_within(one: Any, other: Any, share: float | None) -> bool:
-    """Whether two values are as near as they have to be; NULL is near nothing but NULL."""
+    """Tells whether two values are as near as they have to be; NULL is near nothing but NULL."""
     if one is None or other is None or share is None or not isinstance(one, int | float | Decimal):
         return (one is None) == (other is None)
     return bool(abs(one - other) <= share * max(abs(one), abs(other)) + 1)

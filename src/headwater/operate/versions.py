@@ -119,6 +119,16 @@ class Versions:
             reasons.append(reason)
         return self._begin(versions[-1].target.version + 1, reasons[0] if reasons else CHANGED)
 
+    def resumed(self) -> Version | None:
+        """The version that `choose` would go on with, if it would go on with one; nothing is changed."""
+        for version in reversed(self.store.versions(self.planned.name)):
+            if version.fingerprint == self.planned.fingerprint:
+                if version.position is None:
+                    return None
+                if self._obstacle(version, version.position) is None:
+                    return version
+        return None
+
     def renew(self, damaged: Chosen, reason: str, held: Held) -> Chosen:
         """A new version in place of one whose checkpoint turned out to be damaged, which goes if nobody is served.
 
@@ -200,10 +210,10 @@ class Versions:
         )
 
     def begin(self, number: int) -> None:
-        """Note which logs a version reads, as far as they are there."""
+        """Note the logs that a version reads, as far as they are there."""
         checkpoint = self.checkpoint(number)
-        found = {name: identity for name, log in self.logs.items() if (identity := log.identity)}
-        checkpoint.remember({**found, **checkpoint.inputs()})
+        identities = {name: identity for name, log in self.logs.items() if (identity := log.identity)}
+        checkpoint.remember({**identities, **checkpoint.inputs()})
 
     @property
     def _folder(self) -> Path:

@@ -73,12 +73,12 @@ class Watchman:
         self._rules = tuple(rules)
         self._every = every
         self._file = folder / FILE
-        self._found: Alerts | None = None
+        self._newest: Alerts | None = None
 
     def alerts(self, status: Status) -> Alerts:
-        """What this process or another one has found lately; else what the status says by itself."""
-        if self._found is not None:
-            return self._found
+        """The alerts that this process or another one has found lately; else what the status says by itself."""
+        if self._newest is not None:
+            return self._newest
         kept = self._kept()
         if kept is not None and abs(status.at - kept.at) <= 3 * self._every:
             return kept
@@ -108,25 +108,25 @@ class Watchman:
             with notifier or nullcontext(), meanwhile("looking at alerts", look, self._every):
                 yield
         finally:
-            self._found = None
+            self._newest = None
 
     def _look(self, alarms: Alarms, gauges: Gauges, status: Status) -> list[Alert]:
         gauges.take(status)
         return alarms.take({rule.name: gauges.measure(rule.when, status) for rule in self._rules}, status.at)
 
-    def _keep(self, found: Alerts) -> None:
-        self._found = found
-        record = {name: value for name, value in found.as_dict().items() if name != "rules"}
+    def _keep(self, alerts: Alerts) -> None:
+        self._newest = alerts
+        record = {name: value for name, value in alerts.as_dict().items() if name != "rules"}
         tell("alerts", self._file, record)
 
     def _kept(self) -> Alerts | None:
-        """What was kept by a run, of the rules that there still are."""
+        """The alerts that a run has kept, of the rules that there still are."""
         try:
             record = json.loads(self._file.read_text(encoding="utf-8"))
-            alerts = tuple(Alert.read(found) for found in record["alerts"])
+            alerts = tuple(Alert.read(alert) for alert in record["alerts"])
             at = datetime.fromisoformat(record["at"])
         except (OSError, ValueError, KeyError, TypeError):  # there is nothing yet, or nothing that we understand
             return None
         names = {rule.name for rule in self._rules}
-        found = Alerts(at, self._rules, alerts, record.get("undelivered"))
-        return replace(found, alerts=tuple(alert for alert in alerts if alert.rule in names))
+        kept = Alerts(at, self._rules, alerts, record.get("undelivered"))
+        return replace(kept, alerts=tuple(alert for alert in alerts if alert.rule in names))

@@ -1,8 +1,8 @@
 """Why a row of a view is what it is: the events of the log behind it, and those that came too late for it.
 
 The view is computed once more, up to where its store is, with the places of events travelling beside the rows
-(`engine.trace`). So the answer holds for every operator, through the views that a view reads, and names the very
-events: filtered ones and copies are not among them.
+(`operators.lowering.trace`). So the answer holds for every operator, through the views that a view reads, and names the
+very events: filtered ones and copies are not among them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
 MOST = 100
-"""How many events are shown, unless told otherwise."""
+"""So many events are shown, unless told otherwise."""
 _BITS = 32
 Row = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ class Why:
 
 
 def typed_row(view: str, columns: Iterable[Column], row: Row) -> dict[str, Any]:
-    """What is asked for, by the columns of a view; values may be text.
+    """The values that are asked for, by the columns of a view; values may be text.
 
     >>> typed_row("spend", [Column("card", pa.string()), Column("n", pa.int64())], {"CARD": "c-7", "n": "12"})
     {'card': 'c-7', 'n': 12}
@@ -102,10 +102,10 @@ def condition_of(row: Row) -> SparkColumn:
     """True of the rows that have these values; NULL is equal to NULL."""
     from pyspark.sql import functions as F
 
-    found = F.lit(True)
+    condition = F.lit(True)
     for name, value in row.items():
-        found &= F.col(f"`{name}`").eqNullSafe(F.lit(value))
-    return found
+        condition &= F.col(f"`{name}`").eqNullSafe(F.lit(value))
+    return condition
 
 
 def only_row(view: str, key: Iterable[str], asked: Row, rows: pa.Table, late: pa.Table) -> dict[str, Any] | None:
@@ -129,16 +129,16 @@ def only_row(view: str, key: Iterable[str], asked: Row, rows: pa.Table, late: pa
     return next(iter(distinct.values()), None)
 
 
-def events_at(logs: Mapping[str, TopicLog], places: Iterable[Mapping[str, Any]]) -> dict[str, pa.Table]:
-    """The events at these places, by topic, in log order."""
+def events_at(logs: Mapping[str, TopicLog], positions: Iterable[Mapping[str, Any]]) -> dict[str, pa.Table]:
+    """The events at these positions, by topic, in log order."""
     by_topic: dict[str, list[tuple[int, int]]] = {}
-    for place in places:
-        by_topic.setdefault(place["topic"], []).append((place["commit"], place["row"]))
-    return {topic: _events(logs[topic], found) for topic, found in sorted(by_topic.items())}
+    for position in positions:
+        by_topic.setdefault(position["topic"], []).append((position["commit"], position["row"]))
+    return {topic: _events(logs[topic], rows) for topic, rows in sorted(by_topic.items())}
 
 
-def _events(log: TopicLog, places: list[tuple[int, int]]) -> pa.Table:
-    commits = np.unique([commit for commit, _ in places])
+def _events(log: TopicLog, positions: list[tuple[int, int]]) -> pa.Table:
+    commits = np.unique([commit for commit, _ in positions])
     first, last = int(commits[0]), int(commits[-1])
     files = [
         file
@@ -147,7 +147,7 @@ def _events(log: TopicLog, places: list[tuple[int, int]]) -> pa.Table:
     ]
     rows = read_in_order(log, files, first, last)
     numbers = (rows["_commit"].to_numpy() << _BITS) + rows["_row"].to_numpy()
-    return rows.filter(np.isin(numbers, [(commit << _BITS) + row for commit, row in places]))
+    return rows.filter(np.isin(numbers, [(commit << _BITS) + row for commit, row in positions]))
 
 
 def _records(shown: Mapping[str, pa.Table]) -> dict[str, list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ process can leave one, and every run of the project obeys it.
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,11 +18,12 @@ from typing import Any, Literal
 
 from headwater.log import folder_of, wall_clock
 from headwater.operate.halt import Halt
-from headwater.operate.meanwhile import meanwhile
+from headwater.operate.meanwhile import Rounds
 from headwater.operate.record import put
+from headwater.waiting import wait_for
 
 POLL = timedelta(milliseconds=200)
-"""How soon a wish is noticed."""
+"""A wish is noticed so soon."""
 Subject = Literal["view", "intake"]
 
 
@@ -43,38 +44,39 @@ class Wishes:
 
     def __init__(self, home: Path, now: Callable[[], datetime] = wall_clock) -> None:
         self._folder = home / "wishes"
+        self._looks = Rounds("obeying", POLL)
         self._now = now
 
     def pause(self, subject: Subject, name: str, reason: str | None = None) -> Paused:
         """Let a view or an intake rest; one that does goes on doing so, since when it did."""
         paused = Paused(before.since if (before := self.paused(subject, name)) else self._now(), reason)
         record = {"since": paused.since.isoformat(), "reason": paused.reason}
-        put(self._place(subject, name) / "paused", json.dumps(record))
+        put(self._folder_for(subject, name) / "paused", json.dumps(record))
         return paused
 
     def resume(self, subject: Subject, name: str) -> None:
         """Take a pause back; a view that has stopped begins again."""
-        put(self._place(subject, name) / "resumed", self._now().isoformat())
-        (self._place(subject, name) / "paused").unlink(missing_ok=True)
+        put(self._folder_for(subject, name) / "resumed", self._now().isoformat())
+        (self._folder_for(subject, name) / "paused").unlink(missing_ok=True)
 
     def paused(self, subject: Subject, name: str) -> Paused | None:
         """The pause of a view or an intake."""
-        text = _text(self._place(subject, name) / "paused")
+        text = _text(self._folder_for(subject, name) / "paused")
         if text is None:
             return None
         record = json.loads(text)
         return Paused(datetime.fromisoformat(record["since"]), record["reason"])
 
     def resumed(self, subject: Subject, name: str) -> str | None:
-        """What is another one after each time that something was resumed."""
-        return _text(self._place(subject, name) / "resumed")
+        """A text that is another one after each time that something was resumed."""
+        return _text(self._folder_for(subject, name) / "resumed")
 
     def ask_replay(self, view: str) -> None:
         """Let whichever run works on a view build it anew."""
         put(self._replay(view), self._now().isoformat())
 
     def is_replay_asked(self, view: str) -> bool:
-        """Whether a replay is still to be done."""
+        """Tells whether a replay is still to be done."""
         return self._replay(view).exists()
 
     def replay_is_begun(self, view: str) -> None:
@@ -100,15 +102,16 @@ class Wishes:
 
     def promoted(self, number: str, within: timedelta) -> dict[str, Any] | None:
         """Wait for what became of a promotion; None, and it is no longer asked for, if no run has taken it up."""
-        deadline = time.monotonic() + within.total_seconds()
-        while time.monotonic() < deadline:
+
+        def outcome() -> dict[str, Any] | None:
             text = _text(self._folder / "promoted")
             record = json.loads(text) if text is not None else {}
-            if record.get("number") == number:
-                return dict(record["outcome"])
-            time.sleep(POLL.total_seconds() / 4)
-        (self._folder / "promotion").unlink(missing_ok=True)
-        return None
+            return dict(record["outcome"]) if record.get("number") == number else None
+
+        told = wait_for(outcome, within, every=POLL / 4)
+        if told is None:
+            (self._folder / "promotion").unlink(missing_ok=True)
+        return told
 
     def obeyed(self, subject: Subject, name: str, halt: Halt) -> AbstractContextManager[None]:
         """Meanwhile end the work of a view or an intake when it is to be paused, or replayed."""
@@ -117,14 +120,14 @@ class Wishes:
             if halt.is_wanted:
                 return
             if self.paused(subject, name) or (subject == "view" and self.is_replay_asked(name)):
-                halt.now()
+                threading.Thread(target=halt.now, daemon=True).start()  # which waits for a batch that is being written
 
-        return meanwhile(f"obeying what is wanted of {subject} {name}", look, POLL)
+        return self._looks.take_part(f"obeying what is wanted of {subject} {name}", look)
 
     def _replay(self, view: str) -> Path:
-        return self._place("view", view) / "replay"
+        return self._folder_for("view", view) / "replay"
 
-    def _place(self, subject: Subject, name: str) -> Path:
+    def _folder_for(self, subject: Subject, name: str) -> Path:
         return self._folder / subject / folder_of(name)
 
 

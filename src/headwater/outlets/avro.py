@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_writer
 
-from headwater.intake.schema.written import Language
 from headwater.outlets.framed import Write
+from headwater.schemas.written import Language
 
 _NAMES: dict[pa.DataType, Any] = {
     pa.bool_(): "boolean",
@@ -50,8 +50,8 @@ class Avro:
 
 def values(rows: pa.StructArray) -> list[dict[str, Any] | None]:
     """Rows as values of Python, maps as pairs."""
-    found: list[dict[str, Any] | None] = rows.to_pylist()
-    return found
+    records: list[dict[str, Any] | None] = rows.to_pylist()
+    return records
 
 
 def _written(schema: Any, row: dict[str, Any]) -> bytes:
@@ -78,7 +78,7 @@ def _type(name: str, kind: pa.DataType) -> Any:
 
 
 def _conversion(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """What becomes of a value before it is written: maps are pairs to Arrow; None if nothing does."""
+    """The conversion of a value before it is written: maps are pairs to Arrow; None if there is none."""
     if pa.types.is_struct(kind):
         parts = {part.name: made for part in kind if (made := _conversion(part.type)) is not None}
         return (lambda row: row | {name: _kept(make, row[name]) for name, make in parts.items()}) if parts else None

@@ -7,19 +7,17 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headwater.errors import SequenceRefused
-from headwater.intake.attempts import SEEN
-from headwater.intake.dead import DEAD
 from headwater.log import TopicLog
-from headwater.model import INSTANT, Column, Outlet, Stream
+from headwater.model import INSTANT, Outlet, Stream
+from headwater.model.letter import DEAD, SEEN, letters_topic
 from headwater.outlets.protocol import Refused
 
 _CHANGES_OF_A_BATCH = 1 << 24
 
 
-def letters_topic(outlet: Outlet) -> Stream:
-    """The topic that keeps the dead letters of an outlet, as those of streams are kept."""
-    columns = tuple(Column(field.name, field.type, field.nullable) for field in DEAD)
-    return Stream(name=outlet.name, columns=columns, comment=f"What could not be delivered by {outlet.name}, and why")
+def undelivered_topic(outlet: Outlet) -> Stream:
+    """The topic that keeps the dead letters of an outlet."""
+    return letters_topic(outlet.name, f"What could not be delivered by {outlet.name}, and why")
 
 
 def keep(log: TopicLog, outlet: str, refused: Sequence[Refused]) -> None:

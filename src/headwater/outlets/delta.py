@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, SchemaMismatchError, TableNotFoundError
 
-from headwater.errors import Fenced, HeadwaterError, TargetDenied, TargetUnavailable
+from headwater.errors import HeadwaterError, TargetDenied, TargetUnavailable
 from headwater.model import INSTANT, Envelope, schema_of
-from headwater.outlets.protocol import Bury, Delivery, Place
+from headwater.outlets.protocol import Bury, Delivery, Place, fenced
 from headwater.outlets.rows import latest
 from headwater.outlets.withdrawn import withdrawn
 from headwater.plan import PlannedOutlet
@@ -29,7 +29,7 @@ from headwater.store.refusals import this_process
 COMPACT_EVERY = 100
 """After how many deliveries of a run the files of the table are put together."""
 ATTEMPTS = 20
-"""How often a commit is attempted while others commit to the table."""
+"""The number of attempts at a commit while others commit to the table."""
 _PARTS = ("epoch", "version", "batch", "changes")
 _OPERATION = "__operation"
 
@@ -71,11 +71,11 @@ class DeltaTarget:
         """Refuse a table whose columns are of other types than what is sent."""
         there = {field.name: field.type for field in pa.schema(table.schema().to_arrow())}
         for field in self._nothing().schema:
-            found = there.get(field.name, field.type)
-            if not _fits(found, field.type):
+            kind = there.get(field.name, field.type)
+            if not _fits(kind, field.type):
                 raise TargetDenied(
                     f'the Delta table of outlet "{self._planned.name}" has a column "{field.name}" of another type',
-                    detail=f"It is {found} at {self._location}, and {field.type} is sent. Nothing was sent.",
+                    detail=f"It is {kind} at {self._location}, and {field.type} is sent. Nothing was sent.",
                     hint="Send to another path.",
                     outlet=self._planned.name,
                 )
@@ -166,13 +166,8 @@ class DeltaTarget:
             return
         told = [entry for entry in self._table.history() if entry.get("headwater.epoch") == str(epoch)]
         holder = str(told[0]["headwater.holder"]) if told else "Another run"
-        raise Fenced(
-            f'outlet "{self._planned.name}" was taken over by another run',
-            detail=f"{holder} has epoch {epoch}; this run has epoch {self._epoch}. Nothing was sent since it began.",
-            hint="Let the other run go on, or stop it and start this one again.",
-            outlet=self._planned.name,
-            holder=holder,
-        )
+        detail = f"has epoch {epoch}; this run has epoch {self._epoch}. Nothing was sent since it began."
+        raise fenced(self._planned.name, holder, detail)
 
     @property
     def _table(self) -> DeltaTable:
@@ -281,7 +276,7 @@ def _loose(kind: pa.DataType) -> pa.DataType:
 
 
 def _fits(there: pa.DataType, sent: pa.DataType) -> bool:
-    """Whether values of a type can be added to a column; a struct may have more or fewer fields."""
+    """Tells whether values of a type can be added to a column; a struct may have more or fewer fields."""
     if pa.types.is_struct(there) and pa.types.is_struct(sent):
         known = {field.name: field.type for field in there}
         return all(_fits(known.get(field.name, field.type), field.type) for field in sent)

@@ -23,12 +23,12 @@ def totals_apart(changes: pa.Table, key: Collection[str]) -> pa.Table:
     arrays = [latest(changes, field) if field.name in key else _difference(changes, field) for field in kind]
     fields = [field.with_nullable(True) for field in kind]
     rows = pa.StructArray.from_arrays(arrays, fields=fields)
-    found = {
+    replaced = {
         "op": pa.array(["insert"] * changes.num_rows, pa.string()),
         "before": pa.nulls(changes.num_rows, rows.type),
         "after": rows,
     }
-    return pa.table({name: found.get(name, changes[name]) for name in changes.column_names})
+    return pa.table({name: replaced.get(name, changes[name]) for name in changes.column_names})
 
 
 def _difference(changes: pa.Table, field: pa.Field) -> pa.Array:

@@ -1,4 +1,4 @@
-"""How messages are written: an encoder turns the rows of a struct array into bytes, whole columns at a time.
+"""Writing messages: an encoder turns the rows of a struct array into bytes, whole columns at a time.
 
 JSON is the format that needs nothing else; those with a schema are in `outlets.framed`. Instants are in ISO 8601, exact
 decimals are numbers with all their digits, bytes are base64, and what isn't a number (NaN, Infinity) is its name.
@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.encode import spell, texts_of
+from headwater.json_text import spell, texts_of
 
 
 class Encoder(Protocol):
     """Writes messages in one format. What it gives depends on its arguments alone: equal rows are equal bytes."""
 
     content_type: str
-    """What HTTP calls the format."""
+    """The name of the format in HTTP."""
 
     def encode(self, rows: pa.StructArray) -> list[bytes | None]:
         """Each row as one message; None where there is no row. Called for the keys and the values of a delivery."""
@@ -59,8 +59,8 @@ def _texts(values: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return pc.replace_substring(texts_of(values).cast(pa.large_string()), " ", "T", max_replacements=1)
     if pa.types.is_nested(kind) or (pa.types.is_floating(kind) and not pc.all(pc.is_finite(values)).as_py()):
-        found = (None if value is None else _spelled(value) for value in values.to_pylist(maps_as_pydicts="strict"))
-        return pa.array(found, pa.large_string())
+        texts = (None if value is None else _spelled(value) for value in values.to_pylist(maps_as_pydicts="strict"))
+        return pa.array(texts, pa.large_string())
     return texts_of(values).cast(pa.large_string())
 
 
@@ -94,8 +94,8 @@ def _finite(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         case Mapping():
-            return {name: _finite(found) for name, found in value.items()}
+            return {name: _finite(field) for name, field in value.items()}
         case list() | tuple():
-            return [_finite(found) for found in value]
+            return [_finite(item) for item in value]
         case _:
             return value

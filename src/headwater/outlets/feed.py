@@ -15,13 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import ChangesLost, PositionRefused, UnknownVersion
-from headwater.intake.encode import spell
+from headwater.json_text import spell
 from headwater.model import INSTANT
 from headwater.outlets.protocol import Delivery, Place
 from headwater.store import Position, Store, Version, changes_schema
 
 MOST_CHANGES = 50_000
-"""How many changes are delivered at once; a batch with more is delivered in parts."""
+"""The most changes that are delivered at once; a batch with more is delivered in parts."""
 _BEFORE_ALL = Position(-1, (), datetime.fromtimestamp(0, UTC))
 NOTHING = Place(0, -1)
 """Where an outlet is that has sent nothing, and shall send all that comes."""
@@ -46,7 +46,7 @@ class Feed:
     most: int = MOST_CHANGES
 
     def after(self, place: Place | None) -> Iterator[Delivery]:
-        """What there is to deliver behind a place, in order, up to where the view is now."""
+        """The deliveries behind a place, in order, up to where the view is now."""
         for delivery in self._after(place):
             yield delivery if self.differ is None else replace(delivery, changes=self.differ(delivery.changes))
 
@@ -72,7 +72,7 @@ class Feed:
         return Place(served, position.batch) if served is not None and position is not None else None
 
     def lag(self, place: Place | None) -> int:
-        """How many batches of the served version come behind a place."""
+        """The number of batches of the served version behind a place."""
         newest = self.newest()
         if newest is None:
             return 0
@@ -88,15 +88,15 @@ class Feed:
 
     def _whole(self, version: int) -> Iterator[Delivery]:
         """A version from its first change on; its rows as they are, if its first changes are no longer kept."""
-        found = self._changes(Place(version, -1))
+        deliveries = self._changes(Place(version, -1))
         try:
-            first = next(found, None)
+            first = next(deliveries, None)
         except PositionRefused:
             yield self._difference(None, version)
             return
         if first is not None:
             yield first
-            yield from found
+            yield from deliveries
 
     def _changes(self, place: Place) -> Iterator[Delivery]:
         version = self._version(place.version)
@@ -132,14 +132,14 @@ class Feed:
         yield self._difference(place.version, served)
 
     def _difference(self, old: int | None, new: int) -> Delivery:
-        """What turns the rows of a version, or none, into those of another one."""
+        """The changes that turn the rows of a version, or none, into those of another one."""
         rows, position = self._rows(new)
         before, target = self._rows(old)[0] if old is not None else rows.slice(0, 0), self._version(new).target
-        found = list(_differences(before.to_pylist(), rows.to_pylist(), target.key))
+        changes = list(_differences(before.to_pylist(), rows.to_pylist(), target.key))
         schema = changes_schema(target)
         schema = schema.set(schema.get_field_index("before"), pa.field("before", pa.struct(list(before.schema))))
-        columns = [pa.array([change[side] for change in found], schema.field(side).type) for side in _SIDES]
-        table = pa.Table.from_arrays([*columns, *_told(position, len(found), schema)], schema=schema)
+        columns = [pa.array([change[side] for change in changes], schema.field(side).type) for side in _SIDES]
+        table = pa.Table.from_arrays([*columns, *_told(position, len(changes), schema)], schema=schema)
         return Delivery(_unmarked(table), Place(new, position.batch), is_divisible=False)
 
     def _rows(self, version: int) -> tuple[pa.Table, Position]:
@@ -151,9 +151,9 @@ class Feed:
                 return rows, before or _BEFORE_ALL
 
     def _version(self, version: int) -> Version:
-        for found in self.store.versions(self.view):
-            if found.target.version == version:
-                return found
+        for candidate in self.store.versions(self.view):
+            if candidate.target.version == version:
+                return candidate
         raise UnknownVersion(f'view "{self.view}" has no version {version}', view=self.view, version=version)
 
     def _lost(self, reason: str) -> ChangesLost:

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from headwater.intake.schema.written import Language
+from headwater.schemas.wire import head_of
+from headwater.schemas.written import Language
 
 Write = Callable[[pa.StructArray], list[bytes | None]]
 """From rows to what is written of each, without the frame; None where there is no row."""
@@ -36,7 +37,7 @@ class Format(Protocol):
         """The schema of rows with these columns; it goes on from the `latest` one that there is."""
 
     def writer(self, schema: str, kind: pa.StructType) -> Write:
-        """What writes them."""
+        """The function that writes them."""
 
 
 class FramedEncoder:
@@ -66,7 +67,7 @@ class FramedEncoder:
     def _registered(self, kind: pa.StructType) -> tuple[bytes, Write]:
         schema = self._form.schema(self._name, kind, self._registers.latest(self._subject))
         number = self._registers.register(self._subject, self._form.language, schema)
-        return b"\0" + number.to_bytes(4, "big"), self._form.writer(schema, kind)
+        return head_of(number), self._form.writer(schema, kind)
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

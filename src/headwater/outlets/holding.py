@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from headwater.errors import Fenced
 from headwater.log import Storage, folder_of
-from headwater.outlets.protocol import Place
+from headwater.outlets.protocol import Place, fenced
 from headwater.store.refusals import this_process
 
 
@@ -29,9 +29,9 @@ class Holding:
         """Take the next epoch, and tell how far was sent."""
         while True:
             before = self._storage.read(self._path)
-            found = json.loads(before or b'{"epoch": 0, "place": null}')
-            place = Place(**found["place"]) if found["place"] else None
-            self._epoch, self._known = found["epoch"] + 1, before
+            kept = json.loads(before or b'{"epoch": 0, "place": null}')
+            place = Place(**kept["place"]) if kept["place"] else None
+            self._epoch, self._known = kept["epoch"] + 1, before
             if self._swap(place):
                 return place
 
@@ -54,12 +54,6 @@ class Holding:
         return True
 
     def _fenced(self) -> Fenced:
-        found = json.loads(self._storage.read(self._path) or b"{}")
-        holder = found.get("holder", "Another run")
-        return Fenced(
-            f'outlet "{self._outlet}" was taken over by another run',
-            detail=f"{holder} has epoch {found.get('epoch')}; this run has epoch {self._epoch}.",
-            hint="Let the other run go on, or stop it and start this one again.",
-            outlet=self._outlet,
-            holder=holder,
-        )
+        kept = json.loads(self._storage.read(self._path) or b"{}")
+        holder = kept.get("holder", "Another run")
+        return fenced(self._outlet, holder, f"has epoch {kept.get('epoch')}; this run has epoch {self._epoch}.")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.intake.schema.written import Language
 from headwater.outlets.encode import JsonEncoder
 from headwater.outlets.framed import Write
+from headwater.schemas.written import Language
 
 
 class JsonSchema:

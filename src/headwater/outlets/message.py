@@ -99,7 +99,7 @@ class Messages:
         names = self._planned.key
         if not names:
             return [None] * len(told.ids)
-        rows = {found.name: found for found in told.changes.schema.field("after").type}
+        rows = {field.name: field for field in told.changes.schema.field("after").type}
         columns = [latest(told.changes, rows[name]) for name in names]
         return self._key_encoder.encode(pa.StructArray.from_arrays(columns, names=list(names)))
 

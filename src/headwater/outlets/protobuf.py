@@ -15,11 +15,11 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.message_factory import GetMessageClass
 
-from headwater.intake.schema.proto_print import print_proto
-from headwater.intake.schema.protobuf import compile_protobuf, message_at
-from headwater.intake.schema.written import Language, Written
 from headwater.outlets.avro import values
 from headwater.outlets.framed import Write
+from headwater.schemas.proto_print import print_proto
+from headwater.schemas.protobuf import compile_protobuf, message_at
+from headwater.schemas.written import Language, Written
 
 _TIMESTAMP = "google.protobuf.Timestamp"
 _TYPES = {
@@ -56,13 +56,13 @@ class Protobuf:
         fill = _filler(kind)
 
         def write(rows: pa.StructArray) -> list[bytes | None]:
-            found: list[bytes | None] = []
+            written: list[bytes | None] = []
             for row in values(rows):
                 message = made()
                 if row is not None:
                     fill(message, row)
-                found.append(None if row is None else _FIRST + message.SerializeToString(deterministic=True))
-            return found
+                written.append(None if row is None else _FIRST + message.SerializeToString(deterministic=True))
+            return written
 
         return write
 
@@ -116,7 +116,7 @@ def _numbers(kind: pa.StructType, known: Descriptor | None) -> Mapping[str, int]
 
 
 def _filler(kind: pa.StructType) -> Callable[[Any, Mapping[str, Any]], None]:
-    """What sets the fields of a message to the values of a row; those that are NULL stay unset."""
+    """The function that sets the fields of a message to the values of a row; those that are NULL stay unset."""
     parts = {part.name: _setter(part.name, part.type) for part in kind}
 
     def fill(message: Any, row: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""What a target of an outlet promises: it knows how far it was sent to, and only one run sends to it.
+"""The promise of an outlet's target: it knows how far it was sent to, and only one run sends to it.
 
-A *target* is the place that an outlet sends to. A *delivery* is what it is given at once: changes of a view in their
+A *target* is what an outlet sends to. A *delivery* is what it is given at once: changes of a view in their
 order, with the *place* in the view's changelog that comes after them. Where a target can, it keeps the place in the
 same transaction as what was delivered: then each change is there once, whenever a process stops. Whoever opens a
 target takes it over: an older run that goes on is *fenced*, and sends nothing more.
@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from typing import Protocol
 
 import pyarrow as pa
 
-from headwater.errors import DataError
+from headwater.errors import DataError, Fenced
 
 
 @dataclass(frozen=True, order=True)
@@ -41,8 +40,8 @@ class Place:
     @classmethod
     def of_json(cls, text: str | bytes) -> Place:
         """The place that a target has kept; what else stands there is passed by."""
-        found = json.loads(text)
-        return cls(found["version"], found["batch"], found["changes"])
+        kept = json.loads(text)
+        return cls(kept["version"], kept["batch"], kept["changes"])
 
     def __str__(self) -> str:
         part = "" if self.changes is None else f", change {self.changes}"
@@ -63,7 +62,7 @@ class Delivery:
     is_divisible: bool = True
 
     def change_id(self, index: int) -> str:
-        """What identifies a change of this delivery, the same whenever and however often it is sent."""
+        """The identity of a change of this delivery, the same whenever and however often it is sent."""
         return f"{self.place.version}.{self.place.batch}.{self.first + index}"
 
 
@@ -80,17 +79,6 @@ class Refused:
 
 Bury = Callable[[Sequence[Refused]], None]
 """Keeps what can't be delivered; when it returns that is durable, and repeating it adds nothing."""
-
-
-class Pause(Protocol):
-    """How a target waits: until a while has passed, or its run shall end."""
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the run shall end."""
-
-    def wait(self, duration: timedelta) -> None:
-        """Wait so long, or until the run shall end."""
 
 
 class Target(Protocol):
@@ -115,3 +103,14 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Let go of connections; what was not delivered is undone."""
+
+
+def fenced(outlet: str, holder: str, detail: str) -> Fenced:
+    """The refusal of a run whose outlet another run has taken over."""
+    return Fenced(
+        f'outlet "{outlet}" was taken over by another run',
+        detail=f"{holder} {detail}",
+        hint="Let the other run go on, or stop it and start this one again.",
+        outlet=outlet,
+        holder=holder,
+    )

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.schema_registry import Schema
 
 from headwater.errors import HeadwaterError, SchemaIncompatible, TargetDenied, TargetUnavailable, UnknownSchema
-from headwater.intake.kafka.client import PREFIX
-from headwater.intake.kafka.registry import NO_ANSWER
-from headwater.intake.schema.known import Draft
-from headwater.intake.schema.registry import LATEST, SchemaRegistry
-from headwater.intake.schema.written import Language
+from headwater.kafka.options import REGISTRY, registry
+from headwater.kafka.registry import RemoteRegistry
 from headwater.model import Outlet
 from headwater.outlets.framed import Registers
-
-T = TypeVar("T")
-_NOT_FOUND, _INCOMPATIBLE = 404, 409
+from headwater.schemas.known import Draft
+from headwater.schemas.registry import LATEST, SchemaRegistry
+from headwater.schemas.written import Language
 
 
 def registers_of(outlet: Outlet, options: Mapping[str, str], own: SchemaRegistry | None) -> Registers:
     """The registry that an outlet names, else that of its cluster, else the project's own."""
-    given = {name.removeprefix(PREFIX): value for name, value in options.items() if name.startswith(PREFIX)}
-    url = outlet.registry or given.get("url")
-    if url is not None:
-        return _Remote(outlet, {**given, "url": url})
+    remote = registry(outlet, options)
+    if remote is not None:
+        return _Remote(outlet, remote)
     assert own is not None, "a project has a registry"
     return _Own(outlet, own)
 
@@ -52,46 +46,33 @@ class _Own:
 class _Remote:
     def __init__(self, outlet: Outlet, options: Mapping[str, str]) -> None:
         self._outlet = outlet
-        self._options = dict(options)
+        self._url = options["url"]
+        self._registry = RemoteRegistry(options, self._denied, self._unavailable)
 
     def register(self, subject: str, language: Language, text: str) -> int:
-        number = self._asked(subject, lambda client: client.register_schema(subject, Schema(text, language)))
+        number = self._registry.ask(
+            lambda client: client.register_schema(subject, Schema(text, language)),
+            conflict=lambda detail: _incompatible(self._outlet, subject, detail),
+        )
         assert number is not None, "a subject is made by registering"
         return number
 
     def latest(self, subject: str) -> str | None:
-        found = self._asked(subject, lambda client: client.get_latest_version(subject))
-        return None if found is None or found.schema is None else found.schema.schema_str
-
-    def _asked(self, subject: str, ask: Callable[[SchemaRegistryClient], T]) -> T | None:
-        """What the registry answers; None if it doesn't have it."""
-        try:
-            with SchemaRegistryClient(self._options) as client:
-                return ask(client)
-        except (ValueError, TypeError) as problem:
-            raise self._denied(str(problem)) from problem
-        except NO_ANSWER as problem:
-            raise self._unavailable(str(problem) or type(problem).__name__) from problem
-        except SchemaRegistryError as problem:
-            if problem.http_status_code == _NOT_FOUND:
-                return None
-            if problem.http_status_code == _INCOMPATIBLE:
-                raise _incompatible(self._outlet, subject, problem.error_message) from problem
-            denied = 400 <= problem.http_status_code < 500
-            raise (self._denied if denied else self._unavailable)(problem.error_message) from problem
+        newest = self._registry.ask(lambda client: client.get_latest_version(subject))
+        return None if newest is None or newest.schema is None else newest.schema.schema_str
 
     def _denied(self, detail: str) -> HeadwaterError:
         return TargetDenied(
             f'the schema registry of outlet "{self._outlet.name}" refuses it',
-            detail=f"{detail.rstrip('.')}, at {self._options['url']}. Nothing was sent.",
-            hint=f'Check the options "{PREFIX}…" of the cluster in headwater.toml.',
+            detail=f"{detail.rstrip('.')}, at {self._url}. Nothing was sent.",
+            hint=f'Check the options "{REGISTRY}…" of the cluster in headwater.toml.',
             outlet=self._outlet.name,
         )
 
     def _unavailable(self, detail: str) -> HeadwaterError:
         return TargetUnavailable(
             f'the schema registry of outlet "{self._outlet.name}" did not answer',
-            detail=f"{detail.rstrip('.')}, at {self._options['url']}. What was delivered stays.",
+            detail=f"{detail.rstrip('.')}, at {self._url}. What was delivered stays.",
             hint="See whether it runs and can be reached from here.",
             outlet=self._outlet.name,
         )

@@ -15,41 +15,43 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-
-import httpx
+from typing import TYPE_CHECKING
 
 from headwater.errors import DeliveryRefused, TargetDenied, TargetUnavailable
 from headwater.outlets.holding import Holding
 from headwater.outlets.message import Message, Messages
-from headwater.outlets.protocol import Bury, Delivery, Pause, Place, Refused
+from headwater.outlets.protocol import Bury, Delivery, Place, Refused
 from headwater.outlets.withdrawn import withdrawn
 from headwater.plan import PlannedOutlet
+from headwater.waiting import Backoff, Halting
+
+if TYPE_CHECKING:
+    import httpx
 
 LATER = frozenset({408, 425, 429, *range(500, 600)})
 _NOBODY = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
-_BACKOFF, _LONGEST_BACKOFF = timedelta(milliseconds=500), timedelta(minutes=1)
+_BACKOFF = Backoff(longest=timedelta(minutes=1))
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
 _SHOWN = 200
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What decides how long is waited: the pause itself, the clock, and chance, in [0, 1), that spreads attempts."""
+    """Waiting between attempts: the pause itself, the clock, and chance, in [0, 1), that spreads attempts."""
 
-    pause: Pause
+    pause: Halting
     now: Callable[[], datetime]
     chance: Callable[[], float]
 
     def before(self, attempt: int, retry_after: str | None) -> timedelta:
-        """How long to wait before an attempt, counted from 2."""
+        """The wait before an attempt, counted from 2."""
         asked = self._asked(retry_after)
         if asked is not None:
             return asked
-        doubled: timedelta = _BACKOFF * (1 << min(attempt - 2, 30))
-        return min(doubled, _LONGEST_BACKOFF) * (0.5 + self.chance() / 2)
+        return _BACKOFF.after(attempt - 1, self.chance())
 
     def _asked(self, retry_after: str | None) -> timedelta | None:
-        """What the service asks for, in seconds or as an instant."""
+        """The wait that the service asks for, in seconds or as an instant."""
         if retry_after is None:
             return None
         try:
@@ -69,6 +71,8 @@ class WebhookTarget:
     def __init__(
         self, planned: PlannedOutlet, messages: Messages, headers: Mapping[str, str], holding: Holding, waiting: Waiting
     ) -> None:
+        import httpx
+
         self._outlet = planned.outlet
         self._messages = messages
         self._holding = holding
@@ -125,6 +129,8 @@ class WebhookTarget:
         return f"{told(answer)}, after {attempts} attempts"
 
     def _answer(self, group: Sequence[Message]) -> httpx.Response:
+        import httpx
+
         self._holding.check()  # an overtaken run shall not send what another sends
         first = group[0]
         key = first.headers["headwater-id"] + (f"+{len(group) - 1}" if len(group) > 1 else "")

@@ -7,7 +7,7 @@ gone, so it is told as a dead letter of the outlet.
 from __future__ import annotations
 
 from headwater.errors import RowWithdrawn
-from headwater.intake.encode import spell
+from headwater.json_text import spell
 from headwater.outlets.protocol import Delivery, Refused
 
 _REASON = "the row is no longer in the view, which an outlet that sends rows can't say"

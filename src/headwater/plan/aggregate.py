@@ -13,21 +13,21 @@ from typing import cast
 
 from sqlglot import exp
 
-from headwater import model, sql
-from headwater.errors import QueryRefused, UngroupedColumn, WindowRefused
+from headwater import model
+from headwater.findings import QueryRefused, UngroupedColumn, WindowRefused
+from headwater.operators import Aggregate, Call, Field, Named, Role, Stage
 from headwater.plan.bind import Aliases, bind
 from headwater.plan.calls import call_of, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.expression import ancestors_of, expression, text
+from headwater.plan.expression import ancestors_of, check_key, expression, text
 from headwater.plan.form import check_form
 from headwater.plan.functions import find
 from headwater.plan.item import Item, unique_name
 from headwater.plan.own_function import called
-from headwater.plan.positions import columns_of, move, place
+from headwater.plan.positions import columns_of, locate, move, own_nodes
 from headwater.plan.scope import Scope
 from headwater.plan.sets import Copied, Grouping, Sets, copied, grouping_of
-from headwater.plan.stability import check_stability
-from headwater.plan.stages import Aggregate, Call, Field, Named, Role, Stage
+from headwater.plan.stability import check_stability, tolerance_of
 
 
 @dataclass
@@ -49,57 +49,58 @@ class _Lifting:
     def _lift(self, node: exp.Expr, name: str | None) -> None:
         key = None if isinstance(node, exp.Ordered) else self.keys.get(text(node))  # a term is spelled as its column
         if key is not None:
-            node.replace(place(exp.column(exp.to_identifier(key.name)), node))
+            node.replace(locate(exp.column(exp.to_identifier(key.name)), node))
         elif isinstance(node, exp.Grouping | exp.GroupingId):
             node.replace(move(self._set_of(node), node))
         elif is_aggregate(node):
-            node.replace(place(exp.column(exp.to_identifier(self._call(node, name).name)), node))
+            node.replace(locate(exp.column(exp.to_identifier(self._call(node, name).name)), node))
         elif self._is_unknown(node):
             expression(self.context, node, self.stage)  # which says so, in the author's words
-            node.replace(place(exp.Null(), node))
+            node.replace(locate(exp.Null(), node))
         elif isinstance(node, exp.Column) and node in list(columns_of(node.root())):
             self._refuse_ungrouped(node)
-            node.replace(place(exp.Null(), node))
+            node.replace(locate(exp.Null(), node))
         else:
             for child in list(node.iter_expressions()):
                 self._lift(child, None)
 
     def _is_unknown(self, node: exp.Expr) -> bool:
-        """Whether a node calls a function that neither Spark nor the project has: it may be meant as an aggregate."""
+        """Tells whether a node calls a function that neither Spark nor the project has: perhaps an aggregate."""
         known = isinstance(node, exp.Anonymous) and (find(node.name) or node.name in called(self.context.functions))
         return isinstance(node, exp.Anonymous) and not known
 
     def _call(self, node: exp.Expr, name: str | None) -> Call:
         spelled = text(node)
         if spelled not in self.calls:
-            found = call_of(node)
-            name_of_call = found.info.name if found else "call"
+            function = call_of(node)
+            name_of_call = function.info.name if function else "call"
             self._check_nesting(node)
             stability = check_stability(self.context, node, self.stage, name_of_call)
             taken = {named.name for named in self.keys.values()} | {call.name for call in self.calls.values()}
             chosen = unique_name(name or name_of_call, taken)
             typed = expression(self.context, node, self.stage)
             check_form(self.context, node, typed.type)
-            self.calls[spelled] = Call(chosen, name_of_call, typed, stability)
+            tolerance = tolerance_of(name_of_call, stability, node)
+            self.calls[spelled] = Call(chosen, name_of_call, typed, stability, tolerance)
         return self.calls[spelled]
 
     def _set_of(self, node: exp.Grouping | exp.GroupingId) -> exp.Expr:
-        """What `grouping(…)` and `grouping_id(…)` say of the set that a group belongs to."""
+        """The value of `grouping(…)` and `grouping_id(…)` for the set that a group belongs to."""
         single = isinstance(node, exp.Grouping)
         name = "grouping" if single else "grouping_id"
         if self.sets is None:
             hint = "Group by GROUPING SETS (…), ROLLUP (…) or CUBE (…)."
             self.context.refuse(QueryRefused, f'calls "{name}" without sets of columns', node, hint=hint)
             return exp.Null()
-        found = self.sets.flag(node.expressions[0]) if single else self.sets.number_of(node.expressions)
-        if found is None:
+        value = self.sets.flag(node.expressions[0]) if single else self.sets.number_of(node.expressions)
+        if value is None:
             hint = "Name columns of GROUP BY."
             self.context.refuse(QueryRefused, f'asks "{name}" for something that it isn\'t grouped by', node, hint=hint)
-        return sql.parse_expression(found or "NULL")
+        return value or exp.Null()
 
     def _check_nesting(self, node: exp.Expr) -> None:
         own = unwrapped(node)
-        inner = next((found for found in own.walk() if found is not own and is_aggregate(found)), None)
+        inner = next((inside for inside in own.walk() if inside is not own and is_aggregate(inside)), None)
         if inner is not None:
             self.context.refuse(
                 QueryRefused,
@@ -119,7 +120,7 @@ class _Lifting:
 
 
 @dataclass(frozen=True)
-class Grouped:
+class Groups:
     """An Aggregate and the expressions over its columns."""
 
     stage: Aggregate
@@ -128,19 +129,16 @@ class Grouped:
 
 
 def is_grouped(select: exp.Select, items: Sequence[Item]) -> bool:
-    """Whether a SELECT aggregates."""
-    nodes = [item.node for item in items] + [found for found in [select.args.get("having")] if found]
+    """Tells whether a SELECT aggregates."""
+    nodes = [item.node for item in items] + [having for having in [select.args.get("having")] if having]
     return bool(select.args.get("group")) or any(_has_aggregate(node) for node in nodes)
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
-    return any(
-        is_aggregate(found) and not isinstance(found.parent, exp.Window)
-        for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query))
-    )
+    return any(is_aggregate(inside) and not isinstance(inside.parent, exp.Window) for inside in own_nodes(node))
 
 
-def group(context: Context, select: exp.Select, scope: Scope, items: list[Item], qualify: exp.Expr | None) -> Grouped:
+def group(context: Context, select: exp.Select, scope: Scope, items: list[Item], qualify: exp.Expr | None) -> Groups:
     """The Aggregate of a SELECT, its items and its QUALIFY lifted, its HAVING bound to the output."""
     aliases: Aliases = {item.name.lower(): item.node for item in items}
     grouping = _grouping(context, select, scope, items, aliases)
@@ -158,7 +156,7 @@ def group(context: Context, select: exp.Select, scope: Scope, items: list[Item],
     if having is not None:
         stage = replace(stage, having=expression(context, having, stage, clause="HAVING"))
     _check_window(context, select, stage)
-    return Grouped(stage, lifted, shown)
+    return Groups(stage, lifted, shown)
 
 
 def _grouping(context: Context, select: exp.Select, scope: Scope, items: list[Item], aliases: Aliases) -> Grouping:
@@ -172,12 +170,12 @@ def _grouping(context: Context, select: exp.Select, scope: Scope, items: list[It
 
 def _group_node(context: Context, node: exp.Expr, scope: Scope, items: list[Item], aliases: Aliases) -> exp.Expr:
     if isinstance(node, exp.Literal) and node.is_int:
-        place = int(node.name)
-        if 1 <= place <= len(items):
-            return items[place - 1].node
+        position = int(node.name)
+        if 1 <= position <= len(items):
+            return items[position - 1].node
         context.refuse(
             QueryRefused,
-            f"groups by position {place}, but selects {len(items)} columns",
+            f"groups by position {position}, but selects {len(items)} columns",
             node,
             hint="Write the column's name.",
         )
@@ -199,7 +197,8 @@ def _add_key(lifting: _Lifting, node: exp.Expr, items: list[Item], copies: Copie
     name = unique_name(wanted, taken)
     copy = copies.columns.get(spelled)
     grouped = exp.column(exp.to_identifier(copy)) if copy is not None else node
-    lifting.keys[spelled] = Named(name, expression(lifting.context, grouped, lifting.stage))
+    key = lifting.keys[spelled] = Named(name, expression(lifting.context, grouped, lifting.stage))
+    check_key(lifting.context, key.expression, node, lifting.stage)
 
 
 def _add_number(lifting: _Lifting, copies: Copied) -> None:
@@ -224,22 +223,22 @@ def _stage(lifting: _Lifting, at: exp.Expr) -> Aggregate:
         Field(call.name, call.expression.type, call.expression.nullable, ancestors_of(call.expression, source))
         for call in calls
     )
-    window = next((found.window for found in key_fields if found.role and found.role.bounds_window), None)
+    window = next((field.window for field in key_fields if field.is_window_bound and not field.nullable), None)
     return Aggregate((*key_fields, *call_fields), source, keys, calls, None, window, origin=lifting.context.origin(at))
 
 
 def passed(named: Named, source: Stage) -> Field:
     """The field that a named expression becomes: with the role of the column, if the expression is a column."""
     reads = named.expression.reads
-    found = source.column(reads[0]) if len(reads) == 1 else None
-    if found is not None and text(exp.column(exp.to_identifier(found.name))) == named.expression.sql:
-        return replace(found, name=named.name, hidden=False)
+    column = source.column(reads[0]) if len(reads) == 1 else None
+    if column is not None and text(exp.column(exp.to_identifier(column.name))) == named.expression.sql:
+        return replace(column, name=named.name, hidden=False)
     typed = named.expression
     return Field(named.name, typed.type, typed.nullable, ancestors_of(typed, source))
 
 
 def _check_window(context: Context, select: exp.Select, stage: Aggregate) -> None:
-    roles = {found.role for found in stage.columns if found.window == stage.window}
+    roles = {field.role for field in stage.columns if field.window == stage.window}
     if isinstance(stage.window, model.Cumulate | model.Session) and Role.WINDOW_END not in roles:
         kind = type(stage.window).__name__.upper()
         context.refuse(

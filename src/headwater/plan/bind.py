@@ -13,12 +13,12 @@ from typing import cast
 
 from sqlglot import exp
 
-from headwater.errors import AmbiguousColumn, NotSupportedYet, OrderDependent
+from headwater.findings import AmbiguousColumn, NotSupportedYet, OrderDependent
+from headwater.operators import Field
 from headwater.plan.context import Context
 from headwater.plan.inline import inline_functions, with_fields
-from headwater.plan.positions import columns_of, move, place
+from headwater.plan.positions import columns_of, locate, move, own_nodes
 from headwater.plan.scope import Scope
-from headwater.plan.stages import Field
 from headwater.plan.unknown_column import refuse_unknown_column
 
 Aliases = Mapping[str, exp.Expr]
@@ -27,7 +27,7 @@ Aliases = Mapping[str, exp.Expr]
 
 @dataclass(frozen=True)
 class _Names:
-    """What names can stand for: columns of the scopes, by the qualifier that a bound column gets, else an alias.
+    """The meanings of names: columns of the scopes, by the qualifier that a bound column gets, else an alias.
 
     With `nearest`, the first scope that has a name hides the others, as a subquery's own columns hide those around it.
     """
@@ -39,16 +39,16 @@ class _Names:
     def sources(self, name: str) -> list[str]:
         """The inputs that have a column of that name."""
         every = [source for scope in self.scopes.values() for source in scope.sources]
-        return [source.name for source in every if name.lower() in source.places]
+        return [source.name for source in every if name.lower() in source.columns]
 
     def find(self, parts: list[str]) -> tuple[list[tuple[str, Field]], list[str]]:
         """The columns that a dotted name can stand for, each with its qualifier, and the struct's fields behind it."""
         readings = [(parts[1], parts[0], parts[2:])] if len(parts) > 1 else []
         for name, source, fields in (*readings, (parts[0], None, parts[1:])):
-            found = [(side, one) for side, scope in self.scopes.items() for one in scope.find(name, source)]
-            if found:
-                sides = {found[0][0]} if self.nearest else {side for side, _ in found}
-                return [(side, one) for side, one in found if side in sides], fields
+            meanings = [(side, field) for side, scope in self.scopes.items() for field in scope.find(name, source)]
+            if meanings:
+                sides = {meanings[0][0]} if self.nearest else {side for side, _ in meanings}
+                return [(side, field) for side, field in meanings if side in sides], fields
         return [], []
 
 
@@ -78,9 +78,9 @@ def _bind(context: Context, node: exp.Expr, names: _Names) -> exp.Expr:
 
 
 def _outermost_queries(root: exp.Expr) -> Iterator[exp.Query]:
-    for found in root.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-        if isinstance(found, exp.Query):
-            yield found
+    for node in own_nodes(root):
+        if isinstance(node, exp.Query):
+            yield node
 
 
 def refuse_subquery(context: Context, query: exp.Expr) -> None:
@@ -95,21 +95,21 @@ def refuse_subquery(context: Context, query: exp.Expr) -> None:
 
 def _bound(context: Context, column: exp.Column, names: _Names) -> exp.Expr:
     parts = [part.name for part in column.parts]
-    found, fields = names.find(parts)
-    if found:
-        _check(context, column, names, [one for _, one in found])
-        side, chosen = found[0]
+    meanings, fields = names.find(parts)
+    if meanings:
+        _check(context, column, names, [field for _, field in meanings])
+        side, chosen = meanings[0]
         bound = exp.column(exp.to_identifier(chosen.name), table=side or None)
-        return with_fields(place(bound, column), fields)
+        return with_fields(locate(bound, column), fields)
     if parts[0].lower() in names.aliases:
         return with_fields(names.aliases[parts[0].lower()].copy(), parts[1:])
     _refuse_unknown(context, column, names)
     return move(exp.Null(), column)
 
 
-def _check(context: Context, column: exp.Column, names: _Names, found: list[Field]) -> None:
+def _check(context: Context, column: exp.Column, names: _Names, fields: list[Field]) -> None:
     name = column.name
-    if len(found) > 1:
+    if len(fields) > 1:
         context.refuse(
             AmbiguousColumn,
             f'names a column "{name}" that more than one of its inputs has',
@@ -117,8 +117,8 @@ def _check(context: Context, column: exp.Column, names: _Names, found: list[Fiel
             hint=f"Write {' or '.join(f'{source}.{name}' for source in names.sources(name))}.",
             column_name=name,
         )
-    elif found[0].varies:
-        refuse_varying(context, found[0].name, column)
+    elif fields[0].varies:
+        refuse_varying(context, fields[0].name, column)
 
 
 def refuse_varying(context: Context, name: str, at: exp.Expr) -> None:

@@ -18,7 +18,7 @@ from typing import Literal
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.plan.stages import Field, Role, Stage, TimeBound
+from headwater.operators import Field, Role, Stage, TimeBound
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
@@ -46,7 +46,7 @@ class _Limit:
 
 @dataclass(frozen=True)
 class Distance:
-    """What a condition says about the distance of two time columns; a side without limit is None."""
+    """The distance of two time columns that a condition asks for; a side without limit is None."""
 
     left: str
     right: str
@@ -63,11 +63,11 @@ class Distance:
 
 
 def distances(conjuncts: Sequence[exp.Expr], left: Stage, right: Stage) -> list[Distance]:
-    """What the conjuncts of a join's condition say about time, the best-bounded pair of columns first."""
+    """The bounds in time of the conjuncts of a join's condition, the best-bounded pair of columns first."""
     limits = [limit for conjunct in conjuncts for limit in _limits(conjunct, left, right)]
     pairs = dict.fromkeys((limit.left, limit.right) for limit in limits)
-    found = [_distance(pair, limits) for pair in pairs]
-    return sorted(found, key=lambda distance: (distance.bound is None, distance.left, distance.right))
+    between = [_distance(pair, limits) for pair in pairs]
+    return sorted(between, key=lambda distance: (distance.bound is None, distance.left, distance.right))
 
 
 def _distance(pair: tuple[str, str], limits: list[_Limit]) -> Distance:
@@ -163,7 +163,7 @@ def _anchor(field: Field, stage: Stage) -> tuple[Field, timedelta]:
 
 
 def _before_end(field: Field) -> timedelta | None:
-    """How long before the end of its window a window's bound lies, where that is the same for every window."""
+    """The time from a window's bound to the end of its window, where that is the same for every window."""
     if field.role is Role.WINDOW_END:
         return timedelta()
     if field.role is Role.WINDOW_TIME:

@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from headwater import sql
 from headwater.plan.functions import FunctionInfo, Kind, find
+from headwater.plan.positions import own_nodes
 from headwater.plan.typing.spelling import read
 
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
-"""What may stand around a call and belongs to it: FILTER (…), IGNORE NULLS, WITHIN GROUP (…)."""
+"""The nodes that may stand around a call and belong to it: FILTER (…), IGNORE NULLS, WITHIN GROUP (…)."""
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,19 @@ class Call:
 
     @property
     def is_pure(self) -> bool:
-        """Whether its value depends on its arguments alone."""
+        """Tells whether its value depends on its arguments alone."""
         return self.info.is_pure(len(self.arguments))
 
 
 def impure_detail(call: Call) -> str:
-    """Why an impure call can't stand in a view."""
+    """Tells why an impure call can't stand in a view."""
     why = call.info.impurity.why if call.info.impurity else "it is impure"
     return f"{why[0].upper()}{why[1:]}. A replay would give other rows."
 
 
 def calls_in(root: exp.Expr) -> Iterator[Call]:
     """Every call in an expression, those of its subqueries left out."""
-    for node in root.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+    for node in own_nodes(root):
         if isinstance(node, exp.Func):
             yield from _calls(node)
 
@@ -73,7 +74,7 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is an aggregate call, with all that belongs to it, and not the function of an OVER."""
+    """Tells whether a node is an aggregate call, with all that belongs to it, and not the function of an OVER."""
     outer, parent = node, node.parent
     while isinstance(parent, _WRAPPERS) and parent.this is outer:
         outer, parent = parent, parent.parent
@@ -83,7 +84,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Whether a node is a call that gives several rows for one."""
+    """Tells whether a node is a call that gives several rows for one."""
     return _is(node, Kind.GENERATOR)
 
 

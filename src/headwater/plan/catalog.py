@@ -12,9 +12,8 @@ import json
 import pyarrow as pa
 
 from headwater import model
+from headwater.operators import Ancestor, Field, Role, Scan, Stage
 from headwater.plan.context import Relation
-from headwater.plan.execution import is_stateless
-from headwater.plan.stages import Ancestor, Field, Role, Scan, Stage
 from headwater.plan.state import time_of
 from headwater.plan.uses import whole_source
 
@@ -51,7 +50,7 @@ def scan_topic(topic: model.Topic) -> Relation:
 
 
 def _upcasts(topic: model.Topic) -> str:
-    """What tells rows of a version, and how earlier ones come to it, from others; nothing of one that has none."""
+    """The text that tells rows of a version, and how earlier ones come to it, from others; empty without any."""
     if not topic.upcasts:
         return ""
     steps = [
@@ -95,7 +94,7 @@ def read_view(view: model.View, root: Stage, complete: bool, plan: str) -> Relat
 
     The log's own columns of a derived topic depend on when its rows were written: none of them can be named.
     """
-    if not view.materialized or is_stateless(root):
+    if not view.materialized or root.is_stateless:
         return Relation(root, complete)
     time = time_of(root)
     name = time.name if time else None

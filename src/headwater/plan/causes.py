@@ -1,8 +1,8 @@
-"""Causes: of all that was found, what an author has to mend; what only follows from it is left out.
+"""Causes: of all findings, those that an author has to mend; what only follows from them is left out.
 
 A name that can't be resolved leaves a hole in a query, and whatever is judged around the hole (what a group is made of,
 when it ends, how far a join reaches) is judged on a guess. Such a verdict *follows*: mended, the cause takes it along,
-or it is found then. The same unknown name in several places of a view is one cause, shown at the first.
+or it is found then. The same unknown name several times in a view is one cause, shown at the first.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 
-from headwater.errors import (
+from headwater.errors import Finding, Origin
+from headwater.findings import (
     AmbiguousColumn,
     EmitRefused,
-    Finding,
     KeyNotInOutput,
     NotSupportedYet,
     NoWatermark,
     OrderDependent,
-    Origin,
     QueryRefused,
     SyntaxRefused,
     TypeMismatch,
@@ -33,7 +32,7 @@ from headwater.errors import (
     UnversionedJoin,
     WindowRefused,
 )
-from headwater.plan.graph import Edge
+from headwater.plan.graph import Graph
 
 _UNKNOWN = (UnknownName, UnknownColumn, UnknownFunction)
 _HOLES = (*_UNKNOWN, SyntaxRefused, AmbiguousColumn)
@@ -47,41 +46,31 @@ _NOWHERE = Origin("")
 
 
 def causes(
-    findings: Iterable[Finding], refused: Collection[str], blind: Collection[str], edges: Collection[Edge]
+    findings: Iterable[Finding], refused: Collection[str], blind: Collection[str], graph: Graph
 ) -> tuple[Finding, ...]:
     """The findings that stand for a cause of their own, in the order of the files, each once.
 
-    `refused` are the names of declarations that couldn't be read, `blind` the views that read one of those; `edges` say
-    which view reads what.
+    `refused` are the names of declarations that couldn't be read, `blind` the views that read one of those; the
+    `graph` says which view reads what.
     """
-    known = sorted(findings, key=lambda found: (found.origin or _NOWHERE, found.code(), found.summary))
+    known = sorted(findings, key=lambda finding: (finding.origin or _NOWHERE, finding.code(), finding.summary))
     unread = {name.lower() for name in refused}
-    holed = _views(found for found in known if isinstance(found, _HOLES))
-    blind = _views(found for found in known if isinstance(found, UnknownName)) | set(blind)
-    broken = _downstream(holed, edges) | blind | _downstream(blind, edges)
+    holed = _views(finding for finding in known if isinstance(finding, _HOLES))
+    blind = _views(finding for finding in known if isinstance(finding, UnknownName)) | set(blind)
+    broken = blind.union(*(graph.downstream(view) for view in holed | blind))
     by_view: dict[str, list[Finding]] = {}
-    for found in known:
-        by_view.setdefault(str(found.fields.get("view", "")), []).append(found)
-    own = [found for found in known if not _follows(found, by_view[str(found.fields.get("view", ""))], broken)]
-    return tuple(_merged(_once(found for found in own if not _is_unread(found, unread))))
+    for finding in known:
+        by_view.setdefault(str(finding.fields.get("view", "")), []).append(finding)
+    own = [finding for finding in known if not _follows(finding, by_view[str(finding.fields.get("view", ""))], broken)]
+    return tuple(_merged(_once(finding for finding in own if not _is_unread(finding, unread))))
 
 
 def _views(findings: Iterable[Finding]) -> set[str]:
-    return {str(found.fields["view"]) for found in findings if "view" in found.fields}
-
-
-def _downstream(views: set[str], edges: Collection[Edge]) -> set[str]:
-    """The views that read one of these, directly or through others."""
-    reached: set[str] = set()
-    waiting = set(views)
-    while waiting:
-        waiting = {edge.reader for edge in edges if edge.source in waiting} - reached
-        reached |= waiting
-    return reached
+    return {str(finding.fields["view"]) for finding in findings if "view" in finding.fields}
 
 
 def _follows(finding: Finding, beside: Collection[Finding], broken: Collection[str]) -> bool:
-    """Whether a finding is there only because of another one about the same view, or about one that it reads."""
+    """Tells whether a finding is there only because of another one about the same view, or about one that it reads."""
     if "view" not in finding.fields:
         return False
     below = finding.fields["view"] in broken
@@ -97,26 +86,28 @@ def _follows(finding: Finding, beside: Collection[Finding], broken: Collection[s
 
 
 def _is_unread(finding: Finding, unread: Collection[str]) -> bool:
-    """Whether what is unknown to a view is declared, in a declaration that couldn't be read."""
+    """Tells whether what is unknown to a view is declared, in a declaration that couldn't be read."""
     return isinstance(finding, UnknownFunction) and str(finding.fields.get("function", "")).lower() in unread
 
 
 def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Each finding once; one about an unknown name at its first place in a view, one about a shape per place."""
+    """Each finding once; one about an unknown name where it is first in a view, one about a shape per origin."""
     seen: set[tuple[object, ...]] = set()
-    for found in findings:
-        place = None if isinstance(found, _UNKNOWN) else found.origin
-        summary = found.fields.get("view", "") if type(found) is QueryRefused else found.summary
-        key = (type(found), place, summary)
+    for finding in findings:
+        origin = None if isinstance(finding, _UNKNOWN) else finding.origin
+        summary = finding.fields.get("view", "") if type(finding) is QueryRefused else finding.summary
+        key = (type(finding), origin, summary)
         if key not in seen:
             seen.add(key)
-            yield found
+            yield finding
 
 
 def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings, with those about the columns of one `*` that no group has as one."""
-    for (kind, _, _), found in groupby(findings, key=lambda one: (type(one), one.origin, one.fields.get("view"))):
-        several = list(found)
+    for (kind, _, _), alike in groupby(
+        findings, key=lambda finding: (type(finding), finding.origin, finding.fields.get("view"))
+    ):
+        several = list(alike)
         if kind is UngroupedColumn and len(several) > 1:
             yield _ungrouped_star(several)
         else:
@@ -125,7 +116,7 @@ def _merged(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def _ungrouped_star(several: list[Finding]) -> Finding:
     first = several[0]
-    names = ", ".join(str(found.fields["column_name"]) for found in several)
+    names = ", ".join(str(finding.fields["column_name"]) for finding in several)
     return UngroupedColumn(
         f'view "{first.fields["view"]}" reads columns that are neither grouped nor aggregated',
         detail=f"They are {names}.",

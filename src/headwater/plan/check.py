@@ -12,23 +12,18 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import (
-    DeclarationError,
-    DependencyCycle,
-    DuplicateName,
-    Finding,
-    NotSupportedYet,
-    QueryRefused,
-)
+from headwater.errors import DeclarationError, Finding
+from headwater.findings import DependencyCycle, DuplicateName, NotSupportedYet, QueryRefused
+from headwater.operators import Stage
+from headwater.operators.scan.stage import scans_of
 from headwater.plan import functions
 from headwater.plan.catalog import read_view, scan_topic
 from headwater.plan.causes import causes
 from headwater.plan.clauses import judge_clauses
-from headwater.plan.context import Context, Relation
+from headwater.plan.context import Context, Relation, is_refused
 from headwater.plan.data import fingerprint
 from headwater.plan.equal_times import judge_equal_times
 from headwater.plan.executable import judge_executable
-from headwater.plan.execution import execution
 from headwater.plan.graph import Edge, Graph, RelationKind
 from headwater.plan.identity import judge_identity
 from headwater.plan.key import key_of
@@ -36,13 +31,12 @@ from headwater.plan.late import late_rows
 from headwater.plan.lower import lower
 from headwater.plan.outlet import check_outlets
 from headwater.plan.own_function import called, check_functions
+from headwater.plan.physical.decision import decide
 from headwater.plan.planned import Plan, PlannedView
-from headwater.plan.prune import prune
 from headwater.plan.python import apply
 from headwater.plan.references import references
 from headwater.plan.serving import judge_serving
 from headwater.plan.source import NOTHING
-from headwater.plan.stages import Scan, Stage
 from headwater.plan.upcast import judge_upcasts, judge_versions
 from headwater.plan.verdict import judge
 
@@ -60,7 +54,7 @@ def check(project: model.Project, refused: Collection[str] = ()) -> Plan:
 
 @dataclass
 class _Check:
-    """One check: what has been found and lowered so far."""
+    """One check: the findings and the lowered views so far."""
 
     project: model.Project
     refused: frozenset[str] = frozenset()
@@ -78,11 +72,11 @@ class _Check:
         graph = self._graph()
         self._check_cycles(graph)
         self.functions = check_functions(self.project, self.findings)
-        order = {name: place for place, name in enumerate(graph.order())}
-        for view in sorted(self.project.views, key=lambda found: order.get(found.name, len(order))):
+        order = {name: rank for rank, name in enumerate(graph.order())}
+        for view in sorted(self.project.views, key=lambda view: order.get(view.name, len(order))):
             self._plan(view)
         outlets = check_outlets(self.project, self.planned, self.findings, self.refused)
-        findings = causes(self.findings, self.refused, self._blind(), graph.edges)
+        findings = causes(self.findings, self.refused, self._blind(), graph)
         return Plan(self.project, findings, self.planned, graph, called(self.functions), outlets)
 
     # Names
@@ -140,10 +134,10 @@ class _Check:
             if isinstance(declaration, model.Topic | model.View) and self._find(declaration.name) is declaration:
                 relations[declaration.name] = _relation_kind(declaration)
         edges = {
-            Edge(found.name, view.name)
+            Edge(read.name, view.name)
             for view in self.project.views
             for name in self._names_read(view)
-            if (found := self._find(name)) is not None
+            if (read := self._find(name)) is not None
         }
         return Graph(dict(sorted(relations.items())), tuple(sorted(edges)))
 
@@ -162,12 +156,12 @@ class _Check:
         return references(tree) if tree is not None else iter(())
 
     def _find(self, name: str) -> model.Topic | model.View | None:
-        found = (item for item in self.project.declarations if item.name.lower() == name.lower())
-        return next((item for item in found if isinstance(item, model.Topic | model.View)), None)
+        named = (item for item in self.project.declarations if item.name.lower() == name.lower())
+        return next((item for item in named if isinstance(item, model.Topic | model.View)), None)
 
     def _check_cycles(self, graph: Graph) -> None:
         for cycle in graph.cycles():
-            view = next(found for found in self.project.views if found.name == cycle[0])
+            view = next(view for view in self.project.views if view.name == cycle[0])
             at = next((table for table in self._references(view) if table.name.lower() == cycle[1].lower()), None)
             self._context(view).refuse(
                 DependencyCycle,
@@ -191,30 +185,30 @@ class _Check:
         return tuple(item.name for item in self.project.declarations if isinstance(item, model.Topic | model.View))
 
     def _relation(self, name: str) -> Relation | None:
-        found = self._find(name)
-        if isinstance(found, model.Topic):
-            return scan_topic(found)
-        if found is None:
+        relation = self._find(name)
+        if isinstance(relation, model.Topic):
+            return scan_topic(relation)
+        if relation is None:
             return NOTHING if name.lower() in self.refused else None
-        lowered = self.lowered.get(found.name)
+        lowered = self.lowered.get(relation.name)
         if lowered is None:
             return NOTHING
-        return read_view(found, lowered.stage, lowered.complete, self.planned[found.name].fingerprint)
+        return read_view(relation, lowered.stage, lowered.complete, self.planned[relation.name].fingerprint)
 
     def _late(self, name: str) -> Relation | str | None:
         """The rows that come too late for a view; why there are none, or None if there is no view of that name."""
-        found = self._find(name)
-        if not isinstance(found, model.View):
+        view = self._find(name)
+        if not isinstance(view, model.View):
             return NOTHING if name.lower() in self.refused else None
-        lowered = self.lowered.get(found.name)
+        lowered = self.lowered.get(view.name)
         known = lowered is not None and lowered.complete and _is_sound(lowered.stage)
-        late = late_rows(found, lowered.stage) if lowered and known else NOTHING.stage
+        late = late_rows(view, lowered.stage) if lowered and known else NOTHING.stage
         return late if isinstance(late, str) else Relation(late, late != NOTHING.stage)
 
     def _plan(self, view: model.View) -> None:
         context = self._context(view)
         relation = self._lower(context)
-        root = prune(relation.stage)
+        root = relation.stage.pruned({field.name for field in relation.stage.visible})
         key, missing = key_of(view, root)
         if _is_sound(root):
             judge(context, root, missing, self.project.stores, self._unsettled(root))
@@ -222,20 +216,19 @@ class _Check:
         if self._find(view.name) is not view:
             return
         self.lowered[view.name] = relation
-        chosen = execution(view, root)
-        planned = PlannedView(view, root, key, chosen, fingerprint(view, root, key, chosen, self.project))
+        physical = decide(view, root, key)
+        planned = PlannedView(view, root, key, physical, fingerprint(view, root, key, physical, self.project))
         self.planned[view.name] = planned
         judge_serving(context, planned, self.project.stores)
         self._judge_executable(context, planned)
 
     def _judge_executable(self, context: Context, planned: PlannedView) -> None:
-        """What is sound otherwise and can't be executed is a finding too."""
-        name = planned.view.name
-        refused = any(found.severity == "error" and found.fields.get("view") == name for found in self.findings)
+        """Report what is sound otherwise and can't be executed."""
+        refused = is_refused(planned.view.name, self.findings)
         if refused or not planned.view.materialized or not _is_sound(planned.root):
             return
         read_at = {table.name.lower(): context.origin(table) for table in self._references(planned.view)}
-        self.findings += judge_executable(planned, read_at)
+        self.findings += judge_executable(planned, read_at, self.planned)
 
     def _lower(self, context: Context) -> Relation:
         view = context.view
@@ -249,13 +242,13 @@ class _Check:
 
     def _unsettled(self, root: Stage) -> tuple[str, ...]:
         """The views that are read through their derived topics and whose rows are never final."""
-        scans = (stage for stage in root.walk() if isinstance(stage, Scan) and stage.kind == "view")
+        scans = (scan for scan in scans_of(root) if scan.kind == "view")
         sources = {scan.relation: self.planned.get(scan.relation) for scan in scans}
-        return tuple(name for name, found in sources.items() if found and not found.execution.settles)
+        return tuple(name for name, planned in sources.items() if planned and not planned.execution.settles)
 
 
 def _is_sound(root: Stage) -> bool:
-    """Whether everything that a view reads is known."""
+    """Tells whether everything that a view reads is known."""
     return not any(stage == NOTHING.stage for stage in root.walk())
 
 

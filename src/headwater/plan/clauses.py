@@ -2,7 +2,7 @@
 
 sqlglot reads more SQL than Spark has, and more than a view can mean: `SELECT * REPLACE (…)`, `DISTRIBUTE BY`, `FROM
 other.orders`. A part that nobody looks at would be a query with another meaning than its author's. `UNDERSTOOD` says
-which parts of which nodes are looked at; every other part that an author wrote is refused by its name and place.
+which parts of which nodes are looked at; every other part that an author wrote is refused by its name and origin.
 
 Calls and operators are not listed: they are written back as they were read (`headwater.sql.calls`), and what has no
 type is refused by the typer.
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from headwater.errors import ClauseIgnored, QueryRefused
+from headwater.findings import ClauseIgnored, QueryRefused
 from headwater.plan.context import Context
 from headwater.sql.nodes import PatternMatch, WindowFunction
 from headwater.sql.spelling import spell
@@ -103,10 +103,10 @@ WORDLESS: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Pivot: _parts("identify_pivot_strings prefixed_pivot_columns pivot_column_naming value_columns_first"),
     exp.Bracket: _parts("offset safe"),
 }
-"""What sqlglot notes down for itself: no word of the author's stands behind it."""
+"""The parts that sqlglot notes down for itself: no word of the author's stands behind them."""
 
 _IGNORED: Mapping[type[exp.Expr], frozenset[str]] = {exp.Select: _parts("hint"), exp.CTE: _parts("materialized")}
-"""What speaks of how a query runs, and not of its rows: the author is told that nobody listens."""
+"""The parts that speak of how a query runs, and not of its rows: the author is told that nobody listens."""
 
 WRITTEN_BACK = (exp.Condition, exp.JSONPath, exp.JSONPathPart)
 """Calls, operators and paths: they are written back as they are, and the typer knows them, or says that it doesn't."""
@@ -132,7 +132,7 @@ _HINTS = {
     "cluster": "Leave it out: how rows are spread over tasks is the engine's to choose.",
     "sort": "Leave it out: the rows of a view have no order. Order when you query it.",
     "ordinality": "Write LATERAL VIEW POSEXPLODE(…) t AS position, element.",
-    "match_condition": "Join with the table FOR SYSTEM_TIME AS OF the row's time, or with a bound in time in ON.",
+    "match_condition": "Not supported yet: write a bound in time in ON, and keep the newest with QUALIFY.",
     "nullable": "Leave NOT NULL out of the type: Spark's CAST says nothing of it.",
     "totals": "Write GROUP BY ROLLUP (…).",
     "direction": "Write ORDER BY … LIMIT and a number.",
@@ -183,19 +183,19 @@ def _misplaced(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _ignore(context: Context, node: exp.Expr, part: str) -> None:
     hint = _first(node.args[part])
-    words = ", ".join(spell(found) for found in hint.expressions) if hint is not None else part.upper()
+    words = ", ".join(spell(word) for word in hint.expressions) if hint is not None else part.upper()
     context.refuse(
         ClauseIgnored,
         f"gives the hint {words}, which has no effect",
-        node,  # the parser counts places inside a hint from its own beginning
+        node,  # the parser counts characters inside a hint from its own beginning
         detail="How a view runs is chosen from its query: see `headwater plan`.",
         hint="Leave it out.",
     )
 
 
 def _first(value: object) -> exp.Expr | None:
-    found = value[0] if isinstance(value, list) else value
-    return found if isinstance(found, exp.Expr) else None
+    node = value[0] if isinstance(value, list) else value
+    return node if isinstance(node, exp.Expr) else None
 
 
 def _name(node: exp.Expr) -> str:

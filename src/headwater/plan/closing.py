@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from headwater import model
+from headwater.operators import Role, Stage
+from headwater.operators.scan.stage import scans_of
 from headwater.plan.planned import Plan, PlannedView
-from headwater.plan.stages import Aggregate, Assign, Role, Scan, Stage
 
 _SECOND, _NONE = timedelta(seconds=1), timedelta()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,23 +44,23 @@ class Closing:
 
 
 def closings(plan: Plan) -> Mapping[str, tuple[Closing, ...]]:
-    """When windows over the arrival in each topic close, of all views that keep any."""
-    found: dict[str, list[Closing]] = {}
+    """The windows over the arrival in each topic that close, of all views that keep any."""
+    by_topic: dict[str, list[Closing]] = {}
     for view in plan.views.values():
         for stage in view.stages if view.view.materialized else ():
             for closing in _closings_of(stage, view):
-                for scan in (below for below in stage.walk() if isinstance(below, Scan) and below.kind == "stream"):
-                    found.setdefault(scan.relation, []).append(closing)
-    return {topic: tuple(dict.fromkeys(known)) for topic, known in found.items()}
+                for scan in (scan for scan in scans_of(stage) if scan.kind == "stream"):
+                    by_topic.setdefault(scan.relation, []).append(closing)
+    return {topic: tuple(dict.fromkeys(all_closings)) for topic, all_closings in by_topic.items()}
 
 
 def _closings_of(stage: Stage, view: PlannedView) -> Iterator[Closing]:
     grace = view.view.grace
-    if isinstance(stage, Assign) and _is_arrival(stage.input, stage.time):
-        yield _closing(stage.window, grace)
-    keys = [key.expression for key in stage.keys] if isinstance(stage, Aggregate) else []
-    if any(_is_arrival(below, key.reads[0]) for below in stage.inputs for key in keys if key.is_column):
-        yield Closing(_SECOND, _NONE, _SECOND + grace)
+    for cut in stage.cut_by:
+        if cut.role is Role.ARRIVAL_TIME and cut.window is not None:
+            yield _closing(cut.window, grace)
+        elif cut.role is Role.ARRIVAL_TIME and stage.groups_rows:
+            yield Closing(_SECOND, _NONE, _SECOND + grace)
 
 
 def _closing(window: model.Window, grace: timedelta) -> Closing:
@@ -75,8 +76,3 @@ def _closing(window: model.Window, grace: timedelta) -> Closing:
         case model.Session(gap):  # each ends two gaps after its last row, whenever that came
             step = max(_SECOND, gap / 10)
             return Closing(step, _NONE, 2 * gap + grace + step)
-
-
-def _is_arrival(below: Stage, name: str) -> bool:
-    field = below.column(name)
-    return field is not None and field.role is Role.ARRIVAL_TIME

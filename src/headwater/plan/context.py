@@ -7,7 +7,7 @@ name doesn't make a finding out of every column behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from headwater import model, sql
 from headwater.errors import Finding, Origin
-from headwater.plan.stages import Stage
+from headwater.operators import Stage
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class Relation:
 
     stage: Stage
     complete: bool = True
+
+
+def is_refused(view: str, findings: Iterable[Finding]) -> bool:
+    """Tells whether there are errors among the findings about a view."""
+    return any(finding.severity == "error" and finding.fields.get("view") == view for finding in findings)
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,14 @@ class Context:
         self.findings.append(kind(f'view "{self.view.name}" {what}', origin=origin, view=self.view.name, **more))
 
     def origin(self, at: exp.Expr | None) -> Origin | None:
-        """Where in the author's file a node was written."""
+        """The origin of a node in the author's file."""
         return sql.origin_of(at, self.query) if at is not None else self.view.origin
 
     def output_origin(self, name: str) -> Origin | None:
-        """Where the author wrote an output column of the view; the query itself, for one that `*` stands for."""
+        """The origin of an output column of the view; that of the query itself, for one that `*` stands for."""
         items = self.tree.selects if self.tree is not None else []
-        found = (item for item in items if item.alias_or_name.lower() == name.lower())
-        return self.origin(next(found, self.tree))
+        named = (item for item in items if item.alias_or_name.lower() == name.lower())
+        return self.origin(next(named, self.tree))
 
     def first_source(self) -> str:
         """The name of the first thing that the query reads."""

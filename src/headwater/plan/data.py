@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from enum import Enum
@@ -13,22 +13,30 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import model
-from headwater.plan.planned import Execution, Key, Plan, PlannedOutlet, PlannedView
-from headwater.plan.stages import Ancestor, Scan, Stage
+from headwater.operators import Ancestor, Scan, Stage
+from headwater.operators.scan.stage import scans_of
+from headwater.plan.physical.key import Key
+from headwater.plan.physical.view import Physical
+from headwater.plan.planned import Plan, PlannedOutlet, PlannedView
 from headwater.plan.state import is_by_time_behind_a_join
 
 
-def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution, project: model.Project) -> str:
+def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, project: model.Project) -> str:
     """A hash of everything that decides which rows a view has, which state it keeps and how its rows are shown.
 
     Formatting, comments, names of inputs within the query, the order of declarations and the store don't enter it. What
-    columns are in rows that were written without them does: it is read from the declaration.
+    columns are in rows that were written without them does: it is read from the declaration. Of the physical plan those
+    decisions enter it that Spark's state and derived topics have been made by: another pace lets other rows in, another
+    lag has published other rows. What is kept beside and is made again from the log if it doesn't fit doesn't.
     """
+    execution = physical.execution
     kept = {
         "root": _data(root, lineage=False),
         "key": _data(key),
         "execution": [execution.kind, execution.emit.value, _data(execution.horizon)],
         "lateness": _data((view.grace, view.horizon, view.retention)),
+        "pace": _data(physical.pace),
+        "publishes": _data(physical.publishes),
     }
     if any(is_by_time_behind_a_join(stage) for stage in root.walk()):
         kept["groups"] = "by their time"  # they were several once, by the times of their partners
@@ -36,13 +44,9 @@ def fingerprint(view: model.View, root: Stage, key: Key, execution: Execution, p
         kept["every"] = _data(view.every)
     if view.serving.layout is not None:
         kept["layout"] = _data((view.serving.layout, view.serving.score, view.serving.group))
-    if filled := {scan.relation: columns for scan in _scans(root) if (columns := _filled(scan, project))}:
+    if filled := {scan.relation: columns for scan in scans_of(root) if (columns := _filled(scan, project))}:
         kept["filled"] = filled
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _scans(root: Stage) -> Iterator[Scan]:
-    return (stage for stage in root.walk() if isinstance(stage, Scan))
 
 
 def _filled(scan: Scan, project: model.Project) -> dict[str, Any]:
@@ -105,8 +109,12 @@ def view_as_dict(planned: PlannedView) -> dict[str, Any]:
         "columns": [_column(column) for column in planned.columns],
         "inputs": list(planned.inputs),
         "stages": _stages(planned.root),
-        "lineage": {name: [str(found) for found in sorted(every)] for name, every in planned.lineage.items()},
-        "reads": [str(found) for found in sorted(planned.reads)],
+        "physical": _physical(planned),
+        "state": [
+            {"operator": kept.operator, "keeps": kept.what, "until": kept.until} for kept in planned.physical.keeps
+        ],
+        "lineage": {name: [str(column) for column in sorted(every)] for name, every in planned.lineage.items()},
+        "reads": [str(column) for column in sorted(planned.reads)],
     }
 
 
@@ -115,21 +123,42 @@ def _column(column: model.Column) -> dict[str, Any]:
 
 
 def _stages(root: Stage) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    stages: list[dict[str, Any]] = []
 
     def add(stage: Stage) -> int:
         inputs = [add(below) for below in stage.inputs]
-        found.append({"number": len(found) + 1, "stage": _name(stage), "inputs": inputs, **_own(stage)})
-        return len(found)
+        stages.append({"number": len(stages) + 1, "stage": _name(stage), "inputs": inputs, **_own(stage)})
+        return len(stages)
 
     add(root)
-    return found
+    return stages
+
+
+def _physical(planned: PlannedView) -> dict[str, Any]:
+    """The physical plan of the view; a stage is its number, and so is the one over panes that stands for it."""
+    physical = planned.physical
+    ways = list(enumerate(physical.operators, start=1))
+    numbers = {id(stage): number for number, way in ways for stage in (way.stage, way.panes) if stage is not None}
+    parts = {part.name: getattr(physical, part.name) for part in fields(physical)}
+    told = {name: value for name, value in parts.items() if name not in ("execution", "operators", "keeps")}
+    return {
+        "operators": [{"stage": number, "way": way.way.value} for number, way in ways],
+        **{name: _numbered(value, numbers) for name, value in told.items()},
+    }
+
+
+def _numbered(value: Any, numbers: Mapping[int, int]) -> Any:
+    """A part of a physical plan with numbers instead of stages."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return _data(value)
+    parts = {part.name: getattr(value, part.name) for part in fields(value)}
+    return {name: numbers.get(id(part)) if isinstance(part, Stage) else _data(part) for name, part in parts.items()}
 
 
 def _own(stage: Stage) -> dict[str, Any]:
     """The fields of a stage without the stages that it reads."""
-    found = {part.name: getattr(stage, part.name) for part in fields(stage) if part.compare}
-    plain = {name: value for name, value in found.items() if not _holds_stages(value)}
+    parts = {part.name: getattr(stage, part.name) for part in fields(stage) if part.compare}
+    plain = {name: value for name, value in parts.items() if not _holds_stages(value)}
     return {name: _data(value) for name, value in plain.items()}
 
 
@@ -138,7 +167,7 @@ def _holds_stages(value: object) -> bool:
 
 
 def _name(stage: Stage) -> str:
-    """What a stage is called in data: its class in lower case."""
+    """The name of a stage in data: its class in lower case."""
     return type(stage).__name__.lower()
 
 

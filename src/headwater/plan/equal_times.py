@@ -11,29 +11,11 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from headwater import model
-from headwater.errors import EqualTimesLate
+from headwater.findings import EqualTimesLate
+from headwater.operators import Scan, Stage
+from headwater.operators.assign.stage import is_plain
+from headwater.operators.scan.stage import scans_of
 from headwater.plan.context import Context
-from headwater.plan.stages import (
-    STATELESS,
-    Aggregate,
-    Apply,
-    Assign,
-    Deduplicate,
-    Join,
-    Late,
-    Over,
-    Role,
-    Scan,
-    Stage,
-)
-
-_DOES: dict[type[Stage], str] = {
-    Join: "joins",
-    Over: "looks at the rows around a row of",
-    Aggregate: "groups by the event time of",
-    Deduplicate: "removes duplicates of",
-    Apply: "runs a Python function on",
-}
 
 
 def judge_equal_times(context: Context, root: Stage, topics: Mapping[str, model.Topic]) -> None:
@@ -45,7 +27,7 @@ def judge_equal_times(context: Context, root: Stage, topics: Mapping[str, model.
     for name, (gate, scan) in gates.items():
         context.findings.append(
             EqualTimesLate(
-                f'view "{context.view.name}" {_DOES[type(gate)]} stream "{name}", whose rows of equal times are late',
+                f'view "{context.view.name}" {gate.does} stream "{name}", whose rows of equal times are late',
                 detail="The stream's watermark is its newest event time, and a row whose time is not after the "
                 "watermark is late: of the rows of one time the first alone is used.",
                 hint=f"Write WATERMARK FOR {scan.time} AS {scan.time} - INTERVAL '0.001' SECOND, or give the view "
@@ -60,22 +42,8 @@ def judge_equal_times(context: Context, root: Stage, topics: Mapping[str, model.
 def _gates(root: Stage) -> Iterator[tuple[Stage, Scan]]:
     """The stages that admit rows of a stream by their own time."""
     for gate in root.walk():
-        if not _is_by_own_time(gate):
+        if not gate.admits_by_own_time:
             continue
         for below in gate.inputs:
-            stages = list(below.walk())
-            if all(isinstance(stage, STATELESS) and not isinstance(stage, Assign | Late) for stage in stages):
-                yield from ((gate, stage) for stage in stages if isinstance(stage, Scan) and stage.kind == "stream")
-
-
-def _is_by_own_time(stage: Stage) -> bool:
-    match stage:
-        case Join():
-            return stage.bound is not None
-        case Over() | Apply():
-            return True
-        case Aggregate() | Deduplicate():
-            keys = [key.expression for key in stage.keys] if isinstance(stage, Aggregate) else stage.keys
-            times = [stage.input.column(key.reads[0]) for key in keys if key.is_column]
-            return any(field is not None and field.role is Role.EVENT_TIME for field in times)
-    return False
+            if is_plain(below) and not any(stage.begins_anew for stage in below.walk()):
+                yield from ((gate, scan) for scan in scans_of(below) if scan.kind == "stream")

@@ -2,8 +2,9 @@
 
 *live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
 of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
-a slice of event time. Final rows of windows that overlap many times are settled too: combined from panes they cost less
-than kept one by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
+a slice of event time. Groups that end and can be kept in parts are settled too: a small step of theirs is a sixth of
+the work of a micro-batch. So are final rows of windows that overlap many times: combined from panes they cost less than
+kept one by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
 view without a store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
@@ -17,31 +18,21 @@ from datetime import timedelta
 
 from headwater import model
 from headwater.model import Emit
+from headwater.operators import Aggregate, Stage
+from headwater.operators.aggregate.panes import MANY, by_panes, pane_aggregate
+from headwater.operators.aggregate.parts import by_parts
+from headwater.operators.assign.stage import is_overlapping, is_plain, pane_of, windows_per_row
+from headwater.operators.join.stage import is_joined
+from headwater.operators.scan.stage import is_table, scans_of
 from headwater.plan.chain import unproven
 from headwater.plan.key import hidden_identity, key_of
-from headwater.plan.panes import MANY, is_overlapping, pane_aggregate, pane_of, windows_per_row
-from headwater.plan.planned import Execution
-from headwater.plan.stages import (
-    STATELESS,
-    Aggregate,
-    Apply,
-    Assign,
-    Deduplicate,
-    Join,
-    Over,
-    Scan,
-    Stage,
-    TopN,
-)
-from headwater.plan.state import ends, horizon, is_by_identity, is_endless, is_table
-
-_OUTER = ("left", "right", "full")
-_NOUNS: dict[type[Stage], str] = {Aggregate: "aggregate", Join: "join", Deduplicate: "deduplication"}
-_LIVE_WINDOW_JOINS = ("inner", "left", "semi")
+from headwater.plan.physical.execution import Execution
+from headwater.plan.physical.key import Key
+from headwater.plan.state import horizon
 
 
 def execution(view: model.View, root: Stage) -> Execution:
-    """How the view will be executed. An `emit` that can't be kept is found by `refused_emit`."""
+    """The execution of the view. An `emit` that can't be kept is refused by `refused_emit`."""
     span = _horizon(view, root)
     if not view.materialized:
         emit = view.emit or Emit.CHANGES
@@ -52,7 +43,7 @@ def execution(view: model.View, root: Stage) -> Execution:
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
     obstacle = _not_live(view, root)
     if obstacle is None and view.execution is None:
-        obstacle = _overlapping(view, root) or _shown_early(view, root)
+        obstacle = _overlapping(view, root) or _shown_early(view, root) or _in_parts(view, root)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
     emitted = _live_emit(view, root, next(_append_only(root), None))
@@ -67,7 +58,7 @@ def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]
 
 
 def refused_execution(view: model.View, root: Stage) -> str | None:
-    """Why a view can't be kept in the way that it asks for; None if it can."""
+    """Tells why a view can't be kept in the way that it asks for; None if it can."""
     if view.execution is None:
         return None
     reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root)
@@ -85,7 +76,7 @@ def _not_live(view: model.View, root: Stage) -> str | None:
 
 
 def _not_settled(view: model.View, root: Stage) -> str | None:
-    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()) and _not_live(view, root) is None:
+    if _is_row_by_row(root) and _not_live(view, root) is None:
         return "every row is computed from one row, so that there is nothing to wait for"
     if _not_live(view, root) is None and _gives_pairs(root):
         return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
@@ -93,7 +84,7 @@ def _not_settled(view: model.View, root: Stage) -> str | None:
 
 
 def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
-    """Why a view can't show what isn't final at the cadence that it states, and what to do; None if it can."""
+    """Tells why a view can't show what isn't final at the cadence that it states, and what to do; None if it can."""
     leave_out = "Leave every out."
     if view.every is None:
         return None
@@ -101,14 +92,14 @@ def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
         return f"It states {model.spell_duration(view.every)}.", "Write how often, like every = '10 seconds'."
     if view.emit is Emit.FINAL:
         return "It emits a row once, when it is final.", "Leave every out, or write emit = 'changes'."
-    if all(isinstance(stage, STATELESS) or _is_once(stage) for stage in root.walk()):
+    if _is_row_by_row(root):
         return "Every row is computed from one row, and is final at once.", leave_out
     if settles(root) and key_of(view, root)[0].kind == "row":
         return (
             "Its rows have no key by which a change could find them.",
             "Declare what tells them apart with key = '…'.",
         )
-    if any(isinstance(stage, Scan) and stage.kind == "view" for stage in root.walk()):
+    if any(scan.kind == "view" for scan in scans_of(root)):
         return "It reads a view, whose rows come to it when they are final.", "State every for the view that it reads."
     return (
         ("Nothing says how far back an input can matter.", "State horizon = '…'.")
@@ -118,32 +109,30 @@ def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
 
 
 def _gives_pairs(root: Stage) -> bool:
-    kinds = {type(stage) for stage in root.walk()}
-    return Join in kinds and Aggregate not in kinds
+    return is_joined(root) and not any(stage.groups_rows for stage in root.walk())
 
 
 def shows_events(root: Stage) -> bool:
-    """Whether a view shows events of streams that say what is unique, as they come: in no window, and each once.
+    """Tells whether a view shows events of streams that say what is unique, as they come: in no window, and each once.
 
     Whether an event was there before is asked of the log, so that none comes too late.
     """
-    stages = list(root.walk())
-    plain = is_stateless(root) and not any(isinstance(stage, Assign) for stage in stages)
-    return plain and any(isinstance(stage, Scan) and stage.unique for stage in stages)
+    return is_plain(root) and any(scan.unique for scan in scans_of(root))
 
 
-def _is_once(stage: Stage) -> bool:
-    return isinstance(stage, Deduplicate) and is_by_identity(stage)
+def _is_row_by_row(root: Stage) -> bool:
+    """Tells whether every row is computed from one row."""
+    return all(stage.is_by_identity for stage in root.walk() if stage.keeps_state)
 
 
 def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
-    """Why the operators of a view can't keep the `emit` it asks for, and what to do; None if they can."""
+    """Tells why the operators of a view can't keep the `emit` it asks for, and what to do; None if they can."""
     if view.emit is Emit.FINAL and not settles(root):
         return (
             "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
         )
-    if key_of(view, root)[0].kind == "row" and not is_stateless(root):
+    if key_of(view, root)[0].kind == "row" and not root.is_stateless:
         if not settles(root):
             return (
                 "Its rows are never final, and have no key by which a change could find them.",
@@ -152,7 +141,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
         if view.emit is Emit.CHANGES and _not_live(view, root):
             return "Its rows have no key by which a change could find them.", _remedy_of_key(root)
     append_only = next(_append_only(root), None)
-    if view.emit is Emit.CHANGES and append_only and _horizon(view, root) is None:
+    if view.emit is Emit.CHANGES and append_only and settles(root) and _horizon(view, root) is None:
         return (
             f"Spark's streaming keeps no changes of {append_only}, and nothing says how long one can be.",
             "Write emit = 'final', or state the longest that counts with horizon = '…'.",
@@ -177,78 +166,31 @@ def _stated(view: model.View) -> timedelta | None:
     return max(stated, default=None)
 
 
-def is_stateless(root: Stage) -> bool:
-    """Whether a stage and all below it keep nothing between rows."""
-    return all(isinstance(stage, STATELESS) for stage in root.walk())
-
-
 def settles(root: Stage) -> bool:
-    """Whether every row becomes final at some instant; the rows of a table never do."""
-    return not is_table(root) and not any(is_endless(stage) for stage in root.walk())
+    """Tells whether every row becomes final at some instant; the rows of a table never do."""
+    return not is_table(root) and not any(stage.is_endless for stage in root.walk())
 
 
 def _obstacles(view: model.View, root: Stage) -> Iterator[str]:
-    """Why Spark's streaming operators can't execute the stages, or are not known to do so soundly."""
+    """Tells why Spark's streaming operators can't execute the stages, or aren't known to do so soundly."""
     if shows_events(root):
         yield "whether an event was there before is asked of the log"
     for stage in root.walk():
-        own = _obstacle(stage)
-        if own:
-            yield own
+        if (obstacle := stage.streaming.obstacle) is not None:
+            yield obstacle
     once = next(_append_only(root), None) is not None  # changes of it are refused for that, wherever it stands
     chained = unproven(root, Emit.FINAL if once else view.emit or Emit.CHANGES)
     if chained:
         yield chained
 
 
-def _obstacle(stage: Stage) -> str | None:
-    match stage:
-        case Scan() if stage.within is not None:
-            return "which of the events with one id is taken is decided over the log"
-        case Apply():
-            return "a Python function of DataFrames is run on slices of the log"
-        case Over():
-            return "Spark's streaming has no OVER windows"
-        case TopN():
-            return "Spark's streaming has no top-N"
-        case Deduplicate() if stage.order and not is_by_identity(stage):
-            return "Spark's streaming can't keep the first row by an order"
-        case Deduplicate() | Aggregate() if not _is_evicted(stage):
-            return "its groups have no end in time and are recomputed over what is retained"
-        case Join():
-            return _join_obstacle(stage)
-    return None
-
-
-def _is_evicted(stage: Deduplicate | Aggregate) -> bool:
-    if isinstance(stage, Deduplicate):
-        return is_by_identity(stage) or ends(stage.keys, stage.input)
-    return ends((named.expression for named in stage.keys), stage.input)
-
-
-def _join_obstacle(stage: Join) -> str | None:
-    if stage.as_of is not None:
-        return "Spark's streaming has no join as of an instant"
-    if stage.kind == "anti":
-        return "Spark's streaming has no anti join"
-    if not stage.equal:
-        return "Spark's streaming joins on equality only"
-    if stage.window is not None and stage.kind not in _LIVE_WINDOW_JOINS:
-        return f"Spark's streaming has no {stage.kind} join of windows"
-    return None
-
-
 def _append_only(root: Stage) -> Iterator[str]:
     """The operators of which Spark's streaming keeps no changes."""
-    for stage in root.walk():
-        if isinstance(stage, Aggregate) and isinstance(stage.window, model.Session):
-            yield "sessions"
-        if isinstance(stage, Join) and stage.kind in _OUTER:
-            yield "outer joins"
+    return (what for stage in root.walk() if (what := stage.streaming.unchanging) is not None)
 
 
 def _overlapping(view: model.View, root: Stage) -> str | None:
-    """Why windows that overlap are combined from panes rather than kept by Spark's streaming.
+    """Tells why windows that overlap are combined from panes rather than kept by Spark's streaming.
 
     A step combines the windows that became final. To show changes it would combine all that are open, of every key;
     Spark's streaming touches those of the keys that have new rows.
@@ -261,16 +203,51 @@ def _overlapping(view: model.View, root: Stage) -> str | None:
 
 
 def _shown_early(view: model.View, root: Stage) -> str | None:
-    """Why the rows of an outer join are settled, if nothing is said: so they are shown before they are final."""
-    outer = any(isinstance(stage, Join) and stage.kind in _OUTER for stage in root.walk())
-    wanted = outer and view.emit is None and key_of(view, root)[0].kind != "row" and _horizon(view, root) is not None
-    return "Spark's streaming keeps no changes of outer joins" if wanted else None
+    """Tells why rows of an outer join are settled, if nothing is said: so they are shown before they are final."""
+    outer = next((stage.streaming.unchanging for stage in root.walk() if stage.streaming.shown_early), None)
+    wanted = (
+        outer is not None
+        and view.emit is None
+        and key_of(view, root)[0].kind != "row"
+        and _horizon(view, root) is not None
+    )
+    return f"Spark's streaming keeps no changes of {outer}" if wanted else None
+
+
+def _in_parts(view: model.View, root: Stage) -> str | None:
+    """Tells why groups are kept in parts rather than by Spark's streaming, if they can be."""
+    emit = _settled_emit(view, root)[0]
+    if any(stage.is_opaque for stage in root.walk()) or parts_of(view, root, emit, key_of(view, root)[0]) is None:
+        return None
+    same = emit is _live_emit(view, root, next(_append_only(root), None))[0]
+    return "its groups are kept in parts, and a step merges what is new into those that it touches" if same else None
+
+
+def parts_of(view: model.View, root: Stage, emit: Emit, key: Key) -> Aggregate | None:
+    """The aggregate whose groups can be kept in parts between steps, if it keeps the only state of a view; else None.
+
+    Each row of the view is one group. A step touches the groups that have new rows and no others, so that a key must
+    tell the rows of any two groups apart where their changes are shown. Windows that overlap are combined of panes.
+    """
+    stateful = [stage for stage in root.walk() if stage.keeps_state]
+    if view.every is not None or len(stateful) != 1 or by_panes(stateful[0]) is not None:
+        return None
+    if root.group_key is None or any(scan.within is not None for scan in scans_of(root)):
+        return None
+    return by_parts(stateful[0]) if emit is Emit.FINAL or _tells_groups_apart(key, root) else None
+
+
+def _tells_groups_apart(key: Key, root: Stage) -> bool:
+    group = root.group_key
+    if key.kind == "group" or group is None:
+        return key.kind == "group"
+    return {group.shown_as[column.name] for column in group.fields} <= set(key.columns)
 
 
 def _why_live(root: Stage) -> str:
-    if is_stateless(root):
+    if root.is_stateless:
         return "every row is computed from one row"
-    names = [_NOUNS[type(stage)] for stage in root.walk() if not isinstance(stage, STATELESS)]
+    names = [stage.noun for stage in root.walk() if stage.keeps_state]
     return f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
 
 
@@ -279,16 +256,16 @@ def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[
         return view.emit, "as declared"
     if append_only:
         return Emit.FINAL, f"Spark's streaming keeps no changes of {append_only}"
-    return Emit.CHANGES, "a row is written once" if is_stateless(root) else "its operators keep changes"
+    return Emit.CHANGES, "a row is written once" if root.is_stateless else "its operators keep changes"
 
 
 def _settled_emit(view: model.View, root: Stage) -> tuple[Emit, str]:
     if view.emit is not None:
         return view.emit, "as declared"
-    if is_stateless(root):
+    if root.is_stateless:
         return Emit.CHANGES, "a row is written once"
     if settles(root) and key_of(view, root)[0].kind == "row":
         return Emit.FINAL, "its rows have no key by which a change could find them"
     if settles(root):
-        return Emit.CHANGES, "the open part is recomputed and the difference is written"
+        return Emit.CHANGES, "what is open is compared with what it was, and the difference is written"
     return Emit.CHANGES, "no row is ever final"

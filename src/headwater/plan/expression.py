@@ -11,17 +11,19 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import ImpureFunction, QueryRefused
+from headwater.findings import ImpureFunction, QueryRefused, TypeMismatch
+from headwater.operators import Ancestor, Expression, Field, Stability, Stage
+from headwater.operators.project.stage import projected
 from headwater.plan.calls import call_of, calls_in, impure_detail, is_aggregate, unwrapped
 from headwater.plan.context import Context
-from headwater.plan.functions import SOURCE, Kind, Stability
+from headwater.plan.functions import SOURCE, Kind
 from headwater.plan.functions import find as find_function
 from headwater.plan.own_function import called
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
-from headwater.plan.stages import Ancestor, Expression, Field, Stage
-from headwater.plan.typing.coercion import common
-from headwater.plan.typing.expression import Columns, Typer
+from headwater.plan.typing.coercion import common, holds, is_orderable
+from headwater.plan.typing.environment import Columns
+from headwater.plan.typing.expression import Typer
 
 _NEVER_NULL = {"count", "count_if", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
 Find = Callable[[exp.Column], Field | None]
@@ -72,13 +74,13 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         typer.condition(root.this, clause)
     for problem in typer.problems:
         hint = problem.hint.replace(SOURCE, context.first_source()) if problem.hint else None
-        found = {"detail": problem.detail, "hint": hint, **problem.fields}
-        context.refuse(problem.kind, problem.summary, problem.node, **found)
+        reason = {"detail": problem.detail, "hint": hint, **problem.fields}
+        context.refuse(problem.kind, problem.summary, problem.node, **reason)
     check_purity(context, root, clause)
-    check_places(context, root, clause)
+    check_kinds(context, root, clause)
     check_own(context, root, own, clause)
     reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
-    return Expression(text(root.this), to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
+    return Expression.of(root.this, to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
 
 
 _IMPURE_HINTS = {
@@ -104,7 +106,7 @@ def check_purity(context: Context, root: exp.Expr, clause: str | None = None) ->
 
 
 def _pure_hint(why: str, clause: str | None) -> str:
-    """What to write in place of a call that depends on when or where it runs."""
+    """The words to write instead of a call that depends on when or where it runs."""
     if "clock" in why and clause == "WHERE":
         return _NO_CLOCK
     return next((hint for word, hint in _IMPURE_HINTS.items() if word in why), "Use a column of the event.")
@@ -133,10 +135,10 @@ _MEANT: dict[Kind, tuple[str, str]] = {
 }
 
 
-_PLACES = {Kind.WINDOW: "without OVER"}
+_ALONE = {Kind.WINDOW: "without OVER"}
 
 
-def check_places(context: Context, root: exp.Paren, clause: str | None) -> None:
+def check_kinds(context: Context, root: exp.Paren, clause: str | None) -> None:
     """Report calls that look at many rows, or make many, where one row is meant, and `*` where one value is meant."""
     for star in root.find_all(exp.Star):
         unknown = isinstance(star.parent, exp.Anonymous) and find_function(star.parent.name) is None
@@ -149,9 +151,9 @@ def check_places(context: Context, root: exp.Paren, clause: str | None) -> None:
         alone = clause is None and call.node is whole and call.info.kind is Kind.GENERATOR
         if call.info.kind in _MEANT and not alone:
             what, hint = _MEANT[call.info.kind]
-            place = f"in {clause}" if clause else _PLACES.get(call.info.kind, "inside an expression")
+            where = f"in {clause}" if clause else _ALONE.get(call.info.kind, "inside an expression")
             context.refuse(
-                QueryRefused, f'{what} "{call.info.name}" {place}', call.node, hint=hint, function=call.info.name
+                QueryRefused, f'{what} "{call.info.name}" {where}', call.node, hint=hint, function=call.info.name
             )
 
 
@@ -167,8 +169,61 @@ def _is_nullable(node: exp.Expr, find: Find) -> bool:
     return not constant and not (call is not None and call.info.name in _NEVER_NULL)
 
 
+def check_key(context: Context, key: Expression, node: exp.Expr, stage: Stage) -> None:
+    """Report a term of GROUP BY whose values Spark can't tell apart, or takes for equal though they aren't."""
+    kind = from_arrow(key.type)
+    if _is_collated(key) or (holds(kind, "string") and _has_collated(stage)):
+        _refuse_collated(context, f'groups by "{text(node)}", which is compared by a collation', node)
+    if holds(kind, "variant") or holds(kind, "interval"):
+        context.refuse(
+            TypeMismatch,
+            f'groups by "{text(node)}", whose values can\'t be told apart',
+            node,
+            detail=f"It is {str(kind).upper()}.",
+            hint="Cast it, or group by something that it holds.",
+        )
+
+
+def check_distinct(context: Context, stage: Stage, at: exp.Expr) -> None:
+    """Report a column of DISTINCT rows whose values Spark can't compare, or takes for equal though they are not."""
+    if _has_collated(stage):
+        _refuse_collated(context, "takes DISTINCT rows with a text that is compared by a collation", at)
+    for field in stage.visible:
+        kind = from_arrow(field.type)
+        if not is_orderable(kind):
+            context.refuse(
+                TypeMismatch,
+                f'takes DISTINCT rows with a column "{field.name}" whose type has no order',
+                at,
+                detail=f"It is {str(kind).upper()}.",
+                hint="Leave it out, or cast it, like to_json(…).",
+                column_name=field.name,
+            )
+
+
+def _has_collated(stage: Stage) -> bool:
+    """Tells whether one of the columns that a stage is made of is a text with a collation."""
+    return any(map(_is_collated, projected(stage)))
+
+
+def _is_collated(some: Expression) -> bool:
+    """Tells whether an expression gives a text that is compared by a collation from then on."""
+    named = any(call.info.name == "collate" for call in calls_in(some.tree))
+    return holds(from_arrow(some.type), "string") and (named or some.tree.find(exp.Collate) is not None)
+
+
+def _refuse_collated(context: Context, what: str, at: exp.Expr) -> None:
+    context.refuse(
+        QueryRefused,
+        what,
+        at,
+        detail="Texts that it takes for equal are one group, and which of them is shown would depend on their order.",
+        hint="Group by lower(…), or by another form that equal texts share.",
+    )
+
+
 def stability_of(node: exp.Expr, stage: Stage) -> tuple[Stability, str | None]:
-    """What re-batching does to the value of an aggregate call, and why."""
+    """The effect of re-batching on the value of an aggregate call, and why."""
     call = call_of(node)
     if call is None:
         return Stability.EXACT, None
@@ -182,10 +237,10 @@ def generated_columns(node: exp.Expr, stage: Stage) -> tuple[list[str], list[pa.
     copy = exp.Paren(this=node.copy()).this
     typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
     kind = typer.type(copy)
-    found = next(iter(typer.generated.values()), None)
-    if found is None:
+    generated = next(iter(typer.generated.values()), None)
+    if generated is None:
         return ["col"], [to_arrow(kind)]
-    return list(found.labels), [to_arrow(part) for part in found.parts]
+    return list(generated.labels), [to_arrow(part) for part in generated.parts]
 
 
 def ancestors_of(expression: Expression, stage: Stage) -> frozenset[Ancestor]:
@@ -196,5 +251,5 @@ def ancestors_of(expression: Expression, stage: Stage) -> frozenset[Ancestor]:
 
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
     """The type that columns of these types have in common, None if they have none."""
-    found = common([from_arrow(kind) for kind in kinds])
-    return None if found is None or found == UNKNOWN else to_arrow(found)
+    shared = common([from_arrow(kind) for kind in kinds])
+    return None if shared is None or shared == UNKNOWN else to_arrow(shared)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater.errors import NotSupportedYet, QueryRefused
+from headwater.findings import NotSupportedYet, QueryRefused
 from headwater.plan.calls import call_of, unwrapped
 from headwater.plan.context import Context
 from headwater.plan.expression import text
@@ -64,7 +64,7 @@ def _check_order(context: Context, name: str, order: exp.Order, window: exp.Wind
 
 
 def _check_distinct(context: Context, node: exp.Expr, name: str, kind: pa.DataType, order: exp.Order | None) -> None:
-    distinct = next((found for found in unwrapped(node).find_all(exp.Distinct)), None)
+    distinct = next((part for part in unwrapped(node).find_all(exp.Distinct)), None)
     if distinct is None:
         return
     if name not in _DISTINCT or (name in ("avg", "mean") and not pa.types.is_float64(kind)):

@@ -6,7 +6,7 @@ depend on themselves, directly or through others, are a *cycle* and come last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,7 @@ class Graph:
     edges: tuple[Edge, ...]
 
     def sources(self, name: str) -> tuple[str, ...]:
-        """What a view reads directly."""
+        """The relations that a view reads directly."""
         return tuple(edge.source for edge in self.edges if edge.reader == name)
 
     def readers(self, name: str) -> tuple[str, ...]:
@@ -44,16 +44,15 @@ class Graph:
         """Every view that depends on a relation, through other views too."""
         return self._closure(name, self.readers)
 
-    def _closure(self, name: str, step: object) -> frozenset[str]:
-        assert callable(step)
-        found: set[str] = set()
+    def _closure(self, name: str, step: Callable[[str], Sequence[str]]) -> frozenset[str]:
+        reached: set[str] = set()
         waiting = list(step(name))
         while waiting:
             next_name = waiting.pop()
-            if next_name not in found:
-                found.add(next_name)
+            if next_name not in reached:
+                reached.add(next_name)
                 waiting += step(next_name)
-        return frozenset(found)
+        return frozenset(reached)
 
     def order(self) -> tuple[str, ...]:
         """The views, each behind those that it reads; names decide between equals, and cycles come last."""
@@ -68,12 +67,12 @@ class Graph:
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """The shortest cycle through each view that depends on itself, each cycle once, from its first name on."""
-        found: dict[frozenset[str], tuple[str, ...]] = {}
+        cycles: dict[frozenset[str], tuple[str, ...]] = {}
         for name in sorted(self.relations):
             cycle = self._cycle(name)
-            if cycle and not any(members <= set(cycle) for members in found):
-                found[frozenset(cycle)] = cycle
-        return tuple(found.values())
+            if cycle and not any(members <= set(cycle) for members in cycles):
+                cycles[frozenset(cycle)] = cycle
+        return tuple(cycles.values())
 
     def _cycle(self, name: str) -> tuple[str, ...] | None:
         """The shortest way from a view along what it reads back to itself."""

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from headwater import model
-from headwater.errors import Finding, NoWatermark, OptionRefused
+from headwater.errors import Finding
+from headwater.findings import NoWatermark, OptionRefused
 
 
 def judge_identity(topic: model.Topic) -> Iterator[Finding]:
-    """What speaks against reading each event of a topic once within a span of time."""
+    """The objections to reading each event of a topic once within a span of time."""
     if not isinstance(topic, model.Stream) or topic.within is None:
         return
     said, origin, name = f'stream "{topic.name}" says within', topic.origin, topic.name

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import QueryRefused
+from headwater.findings import QueryRefused
 from headwater.plan.context import Context
 from headwater.plan.own_function import called_name
-from headwater.plan.positions import columns_of, move, place
+from headwater.plan.positions import columns_of, locate, move
 from headwater.plan.typing.spelling import OPERAND, read
 
 
@@ -49,7 +48,7 @@ def _as_written(context: Context, call: exp.Func) -> exp.Anonymous | None:
         for part in reading.tree.expressions
     ]
     written = exp.Anonymous(this=reading.tree.name, expressions=[argument.copy() for argument in arguments])
-    place(written, call)
+    locate(written, call)
     return written
 
 
@@ -61,35 +60,25 @@ def _expanded(context: Context, call: exp.Anonymous, function: model.Function, w
         return move(exp.Null(), call)
     if len(call.expressions) != len(function.parameters):
         wanted = ", ".join(str(parameter) for parameter in function.parameters)
-        given, needed = len(call.expressions), len(function.parameters)
+        count, needed = len(call.expressions), len(function.parameters)
         context.refuse(
             QueryRefused,
-            f'calls the function "{function.name}" with {given} arguments in place of {needed}',
+            f'calls the function "{function.name}" with {count} arguments in place of {needed}',
             call,
             detail=f"Its parameters are ({wanted}).",
             hint=f"Write {function.name}({', '.join(parameter.name for parameter in function.parameters)}).",
         )
         return move(exp.Null(), call)
     arguments = {
-        parameter.name.lower(): exp.Cast(
-            this=inline_functions(context, argument.copy(), within), to=_target(parameter.type)
-        )
+        parameter.name.lower(): sql.cast(inline_functions(context, argument.copy(), within), parameter.type)
         for parameter, argument in zip(function.parameters, call.expressions, strict=True)
     }
     if isinstance(function.body, model.PythonBody):
-        value: exp.Expr = place(exp.Anonymous(this=called_name(function), expressions=list(arguments.values())), call)
+        value: exp.Expr = locate(exp.Anonymous(this=called_name(function), expressions=list(arguments.values())), call)
     else:
         body = inline_functions(context, move(sql.parse_expression(function.body), call), (*within, name))
         value = exp.Paren(this=_substituted(body, arguments))
-    return place(exp.Cast(this=value, to=_target(function.returns)), call)
-
-
-def _target(kind: pa.DataType) -> exp.DataType:
-    """The type that a value is cast to: of elements, Spark's CAST can't say that they are NOT NULL."""
-    found = sql.sqlglot_type(kind)
-    for part in found.find_all(exp.DataType):
-        part.set("nullable", None)
-    return found
+    return locate(sql.cast(value, function.returns), call)
 
 
 def _substituted(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -15,31 +15,30 @@ from typing import Literal
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NotSupportedYet, QueryRefused, UnboundedJoin, UnversionedJoin
-from headwater.plan.bind import bind, bind_pair
-from headwater.plan.bounds import Distance, distances
-from headwater.plan.context import Context, Relation
-from headwater.plan.expression import expression, pair_expression
-from headwater.plan.item import unique_name
-from headwater.plan.other_join import refuse_other_join
-from headwater.plan.positions import columns_of
-from headwater.plan.scope import Scope
-from headwater.plan.source import refuse_no_watermark
-from headwater.plan.stages import (
-    STATELESS,
+from headwater.findings import NotSupportedYet, QueryRefused, UnboundedJoin, UnversionedJoin
+from headwater.operators import (
     AsOf,
-    Assign,
     Expression,
     Field,
     Join,
     JoinKind,
     Role,
-    Scan,
     Stage,
     TimeBound,
 )
-from headwater.plan.state import is_table
+from headwater.operators.assign.stage import is_windowed
+from headwater.operators.scan.stage import is_table, scans_of
+from headwater.plan.bind import bind, bind_pair
+from headwater.plan.bounds import Distance, distances
+from headwater.plan.context import Context, Relation
+from headwater.plan.expression import expression, pair_expression
+from headwater.plan.item import unique_name
+from headwater.plan.other_join import instead_of_as_of, refuse_other_join, time_of
+from headwater.plan.positions import columns_of
+from headwater.plan.scope import Scope
+from headwater.plan.source import refuse_no_watermark
 
+_NOT_YET = "Joins as of an instant are not supported yet; they will come."
 _KINDS: dict[tuple[str, str], JoinKind] = {
     ("", ""): "inner",
     ("", "INNER"): "inner",
@@ -81,7 +80,7 @@ def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
 
 
 def kind_of(node: exp.Join) -> JoinKind | None:
-    """What the words before JOIN ask for, None if it isn't there."""
+    """The kind that the words before JOIN ask for, None if it isn't there."""
     return None if node.method else _KINDS.get((node.side.upper(), node.kind.upper()))
 
 
@@ -101,7 +100,7 @@ def join(
 
 
 def _using(column: str, left: Scope, right: Scope) -> exp.Expr:
-    owner = next((source for source in left.sources if column.lower() in source.places), left.sources[0])
+    owner = next((source for source in left.sources if column.lower() in source.columns), left.sources[0])
     return exp.EQ(this=exp.column(column, table=owner.name), expression=exp.column(column, table=right.sources[0].name))
 
 
@@ -146,8 +145,8 @@ def _scope(
     merged = dict(left.merged)
     for column in using if kind != "full" else ():
         side = right if kind == "right" else left
-        place = next((field.name for field in side.find(column)), column)
-        merged[column.lower()] = moves.get(place, place) if kind == "right" else place
+        shown = next((field.name for field in side.find(column)), column)
+        merged[column.lower()] = moves.get(shown, shown) if kind == "right" else shown
     return Scope(stage, (*left.sources, *(source.moved(moves) for source in right.sources)), merged)
 
 
@@ -200,7 +199,7 @@ def _columns(
         return tuple(fields), tuple(renames), {}
     moves: dict[str, str] = {}
     for field in right.stage.columns:
-        taken = [found.name for found in fields]
+        taken = [kept.name for kept in fields]
         clash = field.name.lower() in {name.lower() for name in taken}
         name = unique_name(f"{right.sources[0].name}_{field.name}" if clash else field.name, taken)
         moves[field.name] = name
@@ -220,13 +219,13 @@ def _limits(
     window = _shared_window(condition, left.stage, right.stage)
     if window is not None:
         return None, window
-    unmarked = [scan for side in (left, right) for scan in _scans(side.stage) if not scan.watermarked]
+    unmarked = [scan for side in (left, right) for scan in scans_of(side.stage) if not scan.watermarked]
     for scan in unmarked:
         refuse_no_watermark(context, scan, at, None)
-    found = distances(condition.conjuncts, left.stage, right.stage)
-    bound = found[0].bound if found else None
+    pairs = distances(condition.conjuncts, left.stage, right.stage)
+    bound = pairs[0].bound if pairs else None
     if bound is None and not unmarked:
-        _refuse_unbounded(context, left, right, found, at)
+        _refuse_unbounded(context, left, right, pairs, at)
     if bound is not None and any(_is_in_windows(side.stage) for side in (left, right)):
         hint = "Join on window_start and window_end of the same window, or join the streams before their windows."
         what = "joins rows in windows within a bound in time, which has no executor in this version"
@@ -235,25 +234,20 @@ def _limits(
 
 
 def _is_in_windows(stage: Stage) -> bool:
-    """Whether rows are in windows, each maybe in several, and not grouped by them yet."""
-    stages = list(stage.walk())
-    return all(isinstance(found, STATELESS) for found in stages) and any(isinstance(found, Assign) for found in stages)
-
-
-def _scans(stage: Stage) -> list[Scan]:
-    return [found for found in stage.walk() if isinstance(found, Scan)]
+    """Tells whether rows are in windows, each maybe in several, and not grouped by them yet."""
+    return stage.is_stateless and is_windowed(stage)
 
 
 def _named(stage: Stage) -> str:
-    scans = _scans(stage)
+    scans = list(scans_of(stage))
     return f'{scans[0].kind} "{scans[0].relation}"' if len(scans) == 1 else "a query"
 
 
 def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
-    """Whether a side is a table; if so, the join is refused, since its rows depend on when it is made."""
+    """Tells whether a side is a table; if so, the join is refused, since its rows depend on when it is made."""
     tables = [side for side in (left, right) if is_table(side.stage)]
     if len(tables) == 2:
-        hint = "Join a stream with each table as of the stream's event time."
+        hint = "Declare their changes with CREATE STREAM, and join those within a bound in time."
         context.refuse(NotSupportedYet, "joins two tables, which is not supported yet", at, hint=hint)
     elif tables:
         other = right if tables[0] is left else left
@@ -262,23 +256,15 @@ def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
 
 
 def _refuse_unversioned(context: Context, table: Scope, other: Scope, at: exp.Expr) -> None:
-    scan = next(found for found in _scans(table.stage) if found.kind == "table")
-    hint = f"Write {scan.relation} FOR SYSTEM_TIME AS OF {_time_of(other)}"
-    hint += "." if scan.watermarked else ", and declare WATERMARK FOR … in the table so that it has versions."
+    scan = next(scan for scan in scans_of(table.stage) if scan.kind == "table")
     context.refuse(
         UnversionedJoin,
         f'joins table "{scan.relation}" as it happens to be when a row is processed',
         at,
-        detail="A replay would meet other rows of the table, and give other results.",
-        hint=hint,
+        detail=f"A replay would meet other rows of the table, and give other results. {_NOT_YET}",
+        hint=instead_of_as_of(other, table),
         table=scan.relation,
     )
-
-
-def _time_of(scope: Scope) -> str:
-    """The event time of a side as its author would write it."""
-    times = scope.stage.with_role(Role.EVENT_TIME, Role.WINDOW_TIME, Role.WINDOW_END)
-    return scope.spell(times[0].name) if times else "at"
 
 
 def _shared_window(condition: _Condition, left: Stage, right: Stage) -> model.Window | None:
@@ -298,20 +284,20 @@ def _identifies(field: Field) -> bool:
     return field.role is not Role.WINDOW_START or by_start
 
 
-def _refuse_unbounded(context: Context, left: Scope, right: Scope, found: list[Distance], at: exp.Expr) -> None:
-    half = found[0] if found else None
+def _refuse_unbounded(context: Context, left: Scope, right: Scope, pairs: list[Distance], at: exp.Expr) -> None:
+    half = pairs[0] if pairs else None
     detail = "Every row would wait for ever for a partner that may still come."
     if half is not None:
         missing = "upper" if half.upper is None else "lower"
         between = f"{right.spell(half.right)} − {left.spell(half.left)}"
         detail = f"The condition bounds {between} on one side only; the {missing} bound is missing."
-    if any(isinstance(stage, Assign) for side in (left, right) for stage in side.stage.walk()):
+    if any(is_windowed(side.stage) for side in (left, right)):
         names = [source.name for side in (left, right) for source in side.sources if source.name]
         one, other = (names[0], names[-1]) if len(names) > 1 else ("l", "r")
         hint = f"Join the same windows: AND {one}.window_start = {other}.window_start "
         hint += f"AND {one}.window_end = {other}.window_end."
     else:
-        one, other = _time_of(left), _time_of(right)
+        one, other = time_of(left), time_of(right)
         bound = f"{other} BETWEEN {one} AND {one} + INTERVAL '1' HOUR"
         hint = f"Add a time bound, like AND {bound}."
         if isinstance(at, exp.In):
@@ -325,29 +311,21 @@ def _as_of(context: Context, left: Scope, right: Scope, instant: exp.Expr | None
         return None
     bound = bind(context, instant, left)
     time = left.stage.column(bound.name) if isinstance(bound, exp.Column) else None
-    scans = _scans(right.stage)
+    scans = list(scans_of(right.stage))
     if right.complete and not (is_table(right.stage) and all(scan.watermarked for scan in scans)):
-        _refuse_as_of(context, right.stage, at)
+        _refuse_as_of(context, left, right, at)
     elif left.complete and (time is None or time.role is None or time.role is Role.ARRIVAL_TIME):
-        hint = f"Write FOR SYSTEM_TIME AS OF {_time_of(left)}."
-        context.refuse(QueryRefused, "asks for a table as of something that is not the event time", instant, hint=hint)
+        what = "asks for a table as of something that is not the event time"
+        context.refuse(QueryRefused, what, instant, detail=_NOT_YET, hint=instead_of_as_of(left, right))
     return AsOf(time.name if time else "")
 
 
-def _versioned(stage: Stage) -> str:
-    """What gives a table versions."""
-    scan = next(iter(_scans(stage)), None)
-    if scan is not None and scan.kind == "table":
-        return f'Declare table "{scan.relation}" with a TIMESTAMP and WATERMARK FOR changed_at AS changed_at.'
-    return "Declare it with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR … AS …, or join within a bound in time."
-
-
-def _refuse_as_of(context: Context, stage: Stage, at: exp.Expr) -> None:
-    named = _named(stage)
+def _refuse_as_of(context: Context, left: Scope, right: Scope, at: exp.Expr) -> None:
+    named = _named(right.stage)
     context.refuse(
         UnversionedJoin,
         f"asks {named} for its rows as of an instant",
         at,
-        detail="Only a table whose changes have an event time and a watermark has versions.",
-        hint=_versioned(stage),
+        detail=f"Only a table whose changes have an event time and a watermark has versions. {_NOT_YET}",
+        hint=instead_of_as_of(left, right),
     )

@@ -1,7 +1,7 @@
 """Late rows as a stream: what `FROM late(view)` reads.
 
-A view admits rows at one place: where they come to their windows, or where their event time decides. The rows that it
-turns away there are found by the same predicate on the log, turned around, so that a reader needs nothing of the view
+A view admits rows once: where they come to their windows, or where their event time decides. The rows that it
+turns away there are chosen by the same predicate on the log, turned around, so that a reader needs nothing of the view
 but its declaration. They *happen* when they come, at the watermark that they were too late for: that is the event time
 of the stream, and in it nothing is late.
 """
@@ -12,26 +12,25 @@ from dataclasses import replace
 from datetime import timedelta
 
 from headwater import model
-from headwater.plan.prune import WINDOW_COLUMNS
-from headwater.plan.stages import (
-    STATELESS,
+from headwater.operators import (
     Ancestor,
     Assign,
     Deduplicate,
-    Expand,
     Field,
     Filter,
     Late,
-    Project,
     Role,
     Scan,
     Stage,
     Unary,
 )
-from headwater.plan.state import is_endless
+from headwater.operators.assign.stage import is_windowed
+from headwater.operators.scan.stage import scans_of
+from headwater.operators.stage import with_role
+from headwater.sql import WINDOW_COLUMNS
 
 CAME_AT = "_watermark"
-"""The column that says when a late row came."""
+"""The column that says when a late row came. Its name belongs to the log, so `*` doesn't stand for it."""
 
 
 def late_rows(view: model.View, root: Stage) -> Late | str:
@@ -40,8 +39,8 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
         return "It is a view without a store: those that read it admit rows."
     if view.late == "drop":
         return "It declares late = 'drop'."
-    gates = [stage for stage in root.walk() if not isinstance(stage, STATELESS)]
-    scans = [stage for stage in root.walk() if isinstance(stage, Scan)]
+    gates = [stage for stage in root.walk() if stage.keeps_state]
+    scans = list(scans_of(root))
     if len(scans) != 1 or not all(isinstance(gate, Unary) for gate in gates[:1]):
         return "It admits the rows of several inputs, each in its own way."
     (scan,) = scans
@@ -49,7 +48,7 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
         return f'It reads the {scan.kind} "{scan.relation}", in which nothing is late.'
     if scan.within is not None:
         return f'It reads the stream "{scan.relation}", whose events are taken once before any view admits them.'
-    if not gates and not (scan.unique and any(isinstance(stage, Assign) for stage in root.walk())):
+    if not gates and not (scan.unique and is_windowed(root)):
         return "Every row is computed from one row, and none is too late."
     if len(gates) > 1 and isinstance(gates[0], Deduplicate):
         return "It removes duplicates before it admits rows to what comes behind."
@@ -65,13 +64,13 @@ def _turned_away(view: model.View, gate: Stage | None, root: Stage) -> Late | st
     if windows:
         (assign,) = windows
         assert isinstance(assign, Assign)
-        if assign.input.column(assign.time) in assign.input.with_role(Role.ARRIVAL_TIME):
+        if assign.input.column(assign.time) in with_role(assign.input, Role.ARRIVAL_TIME):
             return "Its windows are of arrival, and nothing is late for them."
         return _late(_with_filters(below, assign), view.grace, None)
-    times = below.with_role(Role.EVENT_TIME)
+    times = with_role(below, Role.EVENT_TIME)
     if not times:
         return "It doesn't pass on the event time that admits its rows."
-    retained = (view.retention or view.horizon or timedelta()) if gate and is_endless(gate) else timedelta()
+    retained = (view.retention or view.horizon or timedelta()) if gate and gate.is_endless else timedelta()
     return _late(below, view.grace + retained, times[0].name)
 
 
@@ -79,18 +78,19 @@ def _with_filters(below: Stage, assign: Assign) -> Assign:
     """The windows, behind the filters right above them that don't read the windows: what those drop is never late."""
     above: list[Stage] = []
     while below is not assign:
-        assert isinstance(below, Filter | Project | Expand)
+        assert below.passes_rows and isinstance(below, Unary)
         above.append(below)
         below = below.input
     source = assign.input
-    while above and isinstance(found := above.pop(), Filter) and not set(found.condition.reads) & set(WINDOW_COLUMNS):
-        source = replace(found, input=source, columns=source.columns)
+    while above and isinstance(lowest := above.pop(), Filter) and not set(lowest.condition.reads) & set(WINDOW_COLUMNS):
+        source = replace(lowest, input=source, columns=source.columns)
     return replace(assign, input=source)
 
 
 def _late(below: Stage, grace: timedelta, time: str | None) -> Late:
-    scan = next(stage for stage in below.walk() if isinstance(stage, Scan))
-    came_at = Field(CAME_AT, model.INSTANT, False, frozenset({Ancestor(scan.relation, CAME_AT)}), Role.EVENT_TIME)
+    scan = next(scans_of(below))
+    own = frozenset({Ancestor(scan.relation, CAME_AT)})
+    came_at = Field(CAME_AT, model.INSTANT, False, own, Role.EVENT_TIME, hidden=True)
     kept = (field for field in below.columns if field.name != CAME_AT)
     columns = tuple(replace(field, role=None, window=None, varies=False) for field in kept)
     return Late((*columns, came_at), _by_arrival(below), grace, time, origin=below.origin)

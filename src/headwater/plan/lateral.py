@@ -13,7 +13,8 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater.errors import NotSupportedYet, QueryRefused, UnnamedColumn
+from headwater.findings import NotSupportedYet, QueryRefused, UnnamedColumn
+from headwater.operators import Named, Project
 from headwater.plan.aggregate import passed
 from headwater.plan.bind import bind
 from headwater.plan.context import Context, Relation
@@ -21,15 +22,13 @@ from headwater.plan.expression import expression
 from headwater.plan.item import unique_name
 from headwater.plan.scope import Scope, Source
 from headwater.plan.source import expand
-from headwater.plan.stages import Expression, Named, Project
 from headwater.plan.subquery import aggregated
-from headwater.sql.spelling import spell_name
 
 Lower = Callable[[Context, exp.Query], Relation]
 
 
 def is_lateral(node: exp.Join) -> bool:
-    """Whether an item of FROM is computed for each row."""
+    """Tells whether an item of FROM is computed for each row."""
     return isinstance(node.this, exp.Lateral | exp.Unnest)
 
 
@@ -46,20 +45,20 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
         item.set("outer", bool(item.args.get("outer")) or node.side.upper() == "LEFT")
         return expand(context, scope, item)
     select = item.this.unnest()
-    given = {name for name, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
-    if given == {"expressions"}:
+    clauses = {name for name, value in select.args.items() if value} if isinstance(select, exp.Select) else set()
+    if clauses == {"expressions"}:
         return _computed(context, select, item.alias, scope)
-    if not isinstance(select, exp.Select) or "from_" not in given:
+    if not isinstance(select, exp.Select) or "from_" not in clauses:
         hint = "Join the subquery with ON, or let it be aggregates of the rows of the same window."
         context.refuse(NotSupportedYet, "uses a LATERAL subquery that is not understood", node, hint=hint)
         return scope
-    named = [_named(context, found) for found in select.expressions]
-    items = [found for found in named if found is not None]
+    named = [_named(context, item) for item in select.expressions]
+    items = [item for item in named if item is not None]
     return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
 
 
 def _rows_of(context: Context, array: exp.Expr, scope: Scope) -> exp.Expr:
-    """What gives the rows of an UNNEST: the elements of an array, or the fields of each if they are rows themselves."""
+    """The call that gives the rows of an UNNEST: the elements of an array, or the fields of each if they are rows."""
     quiet = replace(context, findings=[])
     kind = expression(quiet, bind(quiet, array, scope), scope.stage).type
     if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
@@ -68,7 +67,7 @@ def _rows_of(context: Context, array: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _check_join(context: Context, node: exp.Join) -> None:
-    """What joins a LATERAL item is that it is computed from the row: there is nothing left for a condition to pair."""
+    """Refuse a condition: a LATERAL item is computed from its row, and nothing is left to pair."""
     condition = node.args.get("on")
     always = isinstance(condition, exp.Boolean) and condition.this is True
     if (condition is not None and not always) or node.args.get("using"):
@@ -90,19 +89,16 @@ def _named(context: Context, node: exp.Expr) -> exp.Alias | None:
 
 def _computed(context: Context, select: exp.Expr, name: str, scope: Scope) -> Scope:
     """The rows with more columns, each computed from its row."""
-    named = [
-        Named(field.name, Expression(spell_name(field.name), field.type, field.nullable, (field.name,)))
-        for field in scope.stage.columns
-    ]
+    named = [Named(field.name, field.expression) for field in scope.stage.columns]
     fields = list(scope.stage.columns)
-    places: dict[str, str] = {}
-    for item in (_named(context, found) for found in select.expressions):
+    columns: dict[str, str] = {}
+    for item in (_named(context, node) for node in select.expressions):
         if item is None:
             continue
         column = unique_name(item.alias, [field.name for field in fields])
         named.append(Named(column, expression(context, bind(context, item.this, scope), scope.stage)))
         fields.append(replace(passed(named[-1], scope.stage), name=column))
-        places[item.alias.lower()] = column
+        columns[item.alias.lower()] = column
     stage = Project(tuple(fields), scope.stage, tuple(named), origin=context.origin(select))
     visible = tuple(item.alias for item in select.expressions if isinstance(item, exp.Alias))
-    return Scope(stage, (*scope.sources, Source(name, visible, places)), scope.merged)
+    return Scope(stage, (*scope.sources, Source(name, visible, columns)), scope.merged)

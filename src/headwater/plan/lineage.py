@@ -6,22 +6,8 @@ more than that: the columns of its filters, its keys and its joins decide which 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from headwater.operators import Ancestor
 from headwater.plan.planned import Plan
-from headwater.plan.stages import Ancestor
-
-Lineage = Mapping[str, Mapping[str, frozenset[Ancestor]]]
-
-
-def lineage(plan: Plan) -> Lineage:
-    """For every column of every view, the columns of topics that its value derives from, through views."""
-    return {view.name: view.lineage for view in plan.views.values()}
-
-
-def reads(plan: Plan) -> Mapping[str, frozenset[Ancestor]]:
-    """For every view, the columns of topics that decide what its rows are, through views."""
-    return {view.name: view.reads for view in plan.views.values()}
 
 
 def reaches(plan: Plan, topic: str, column: str) -> tuple[Ancestor, ...]:
@@ -29,9 +15,9 @@ def reaches(plan: Plan, topic: str, column: str) -> tuple[Ancestor, ...]:
     wanted = Ancestor(topic, column)
     return tuple(
         sorted(
-            Ancestor(view, name)
-            for view, columns in lineage(plan).items()
-            for name, ancestors in columns.items()
+            Ancestor(view.name, name)
+            for view in plan.views.values()
+            for name, ancestors in view.lineage.items()
             if wanted in ancestors
         )
     )

@@ -12,12 +12,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headwater import sql
-from headwater.errors import NotSupportedYet, Origin, QueryRefused, UnnamedColumn
+from headwater.errors import Origin
+from headwater.findings import NotSupportedYet, QueryRefused, UnnamedColumn
+from headwater.operators import Deduplicate, Filter, Named, Project, Stage, TopN
 from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
 from headwater.plan.calls import call_of, is_generator
 from headwater.plan.context import Context, Relation
-from headwater.plan.expression import expression
+from headwater.plan.expression import check_distinct, expression
 from headwater.plan.item import Item
 from headwater.plan.join import conjuncts_of, join
 from headwater.plan.lateral import is_lateral, lateral
@@ -28,12 +30,10 @@ from headwater.plan.ranking import first_rows
 from headwater.plan.scope import Scope
 from headwater.plan.semijoin import is_membership, membership
 from headwater.plan.source import NOTHING, expand, expand_item, refuse_decorations, source
-from headwater.plan.stages import Deduplicate, Expression, Field, Filter, Named, Project, Stage, TopN
 from headwater.plan.subquery import with_values
 from headwater.plan.union import union
 from headwater.plan.unknown_column import refuse_unknown_column
 from headwater.sql.refusal import did_you_mean
-from headwater.sql.spelling import spell_name
 
 
 def lower(context: Context, query: exp.Expr) -> Relation:
@@ -73,13 +73,9 @@ def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str])
         hint = f"Name as many as there are: ({', '.join(field.name for field in fields)})."
         context.refuse(QueryRefused, f"names {len(names)} of {len(fields)} columns in an alias", at, hint=hint)
         return replace(relation, complete=False)
-    named = tuple(Named(name, _column(field)) for name, field in zip(names, fields, strict=True))
+    named = tuple(Named(name, field.expression) for name, field in zip(names, fields, strict=True))
     columns = tuple(replace(field, name=name) for name, field in zip(names, fields, strict=True))
     return replace(relation, stage=Project(columns, relation.stage, named))
-
-
-def _column(field: Field) -> Expression:
-    return Expression(spell_name(field.name), field.type, field.nullable, (field.name,))
 
 
 def _select(context: Context, select: exp.Select) -> Relation:
@@ -103,20 +99,21 @@ def _select(context: Context, select: exp.Select) -> Relation:
     stage = filtered(context, stage, conjuncts_of(qualify))
     stage = _project(context, select, stage, items)
     if select.args.get("distinct"):
+        check_distinct(context, stage, select)
         stage = distinct(stage, context.origin(select))
     return Relation(stage, scope.complete or not any(_is_star(node) for node in select.expressions))
 
 
 def _with_values(context: Context, select: exp.Select, scope: Scope) -> tuple[exp.Select, Scope]:
-    """The SELECT with columns in the place of its subqueries that stand for values."""
-    found = []
+    """The SELECT with columns instead of its subqueries that stand for values."""
+    nodes = []
     for node in select.expressions:
         lifted, scope = with_values(context, node, scope, lower)
-        found.append(lifted)
-    if all(one is other for one, other in zip(found, select.expressions, strict=True)):
+        nodes.append(lifted)
+    if all(one is other for one, other in zip(nodes, select.expressions, strict=True)):
         return select, scope
     copy = select.copy()
-    copy.set("expressions", found)
+    copy.set("expressions", nodes)
     return copy, scope
 
 
@@ -156,8 +153,8 @@ def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation
         return relation
     bound = bind(context, order, Scope.of("", relation))
     terms = ordering(context, bound, relation.stage)  # type: ignore[arg-type]
-    stage = relation.stage
-    return replace(relation, stage=TopN(stage.columns, stage, (), terms, int(count.name), origin=context.origin(order)))
+    stage, origin = relation.stage, context.origin(order)
+    return replace(relation, stage=TopN(stage.columns, stage, (), int(count.name), order=terms, origin=origin))
 
 
 def _refuse_half(context: Context, order: exp.Expr | None, limit: exp.Expr | None) -> None:
@@ -187,8 +184,10 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         context.refuse(QueryRefused, "reads nothing", select, hint=hint)
         return None
     if (version := clause.this.args.get("version")) is not None:
-        hint = "Join the table with a stream: JOIN table FOR SYSTEM_TIME AS OF the stream's time."
-        context.refuse(QueryRefused, "reads a table as of an instant without joining it", version, hint=hint)
+        hint = "Leave it out, and say which instant is meant when you query the view's changes."
+        detail = "A view is kept as time goes on: none shows what was at one instant."
+        what = "reads a table as of an instant without joining it"
+        context.refuse(QueryRefused, what, version, detail=detail, hint=hint)
     scope = Scope.of(*_item(context, clause.this))
     if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
         scope = Scope.of("", NOTHING)
@@ -231,7 +230,7 @@ def _is_inner(node: exp.Join) -> bool:
 
 
 def _spans(condition: exp.Expr, left: Scope, right: Scope) -> bool:
-    """Whether a condition in WHERE speaks of both sides of a join and of nothing else."""
+    """Tells whether a condition in WHERE speaks of both sides of a join and of nothing else."""
     if condition.find(exp.Query) is not None:
         return False
     sides = [
@@ -270,13 +269,13 @@ def _items(context: Context, select: exp.Select, scope: Scope) -> list[Item]:
 
 def _expanded(context: Context, scope: Scope, items: list[Item]) -> tuple[Scope, list[Item]]:
     """A generator among the items gives a row per element: it becomes a stage, and the item its column."""
-    found: list[Item] = []
+    expanded: list[Item] = []
     for item in items:
         if is_generator(item.node):
             scope, name = expand_item(context, scope, item)
             item = replace(item, node=exp.column(exp.to_identifier(name)))
-        found.append(item)
-    return scope, found
+        expanded.append(item)
+    return scope, expanded
 
 
 def _is_star(node: exp.Expr) -> bool:
@@ -287,7 +286,7 @@ def _star(context: Context, node: exp.Expr, scope: Scope) -> list[Item]:
     star = node.this if isinstance(node, exp.Column) else node
     owner = node.table if isinstance(node, exp.Column) else ""
     if owner and scope.source(owner) is None:
-        known = [found.name for found in scope.sources]
+        known = [source.name for source in scope.sources]
         hint = did_you_mean(owner, known) or f"Write {' or '.join(f'{name}.*' for name in known if name) or '*'}."
         context.refuse(QueryRefused, f'reads "{owner}.*", but no input has that name', node, hint=hint)
     left_out = {column.name.lower() for column in star.args.get("except_") or ()}
@@ -317,7 +316,7 @@ def _one(context: Context, node: exp.Expr, scope: Scope, before: list[Item]) -> 
 
 
 def _name_for(inner: exp.Expr, scope: Scope) -> str:
-    """How to give an output column a name."""
+    """The words that give an output column a name."""
     if isinstance(inner, exp.Literal) and inner.is_string and scope.find(inner.name):
         return f"Write `{inner.name}`, or leave the quotes out: what stands in double quotes is a text."
     call = call_of(inner)
@@ -335,13 +334,13 @@ def _project(context: Context, select: exp.Select, stage: Stage, items: list[Ite
     named: list[Named] = []
     twice: dict[int, list[Item]] = {}
     for item in items:
-        if item.name.lower() in {found.name.lower() for found in named}:
+        if item.name.lower() in {shown.name.lower() for shown in named}:
             twice.setdefault(id(item.written), []).append(item)
             continue
         named.append(Named(item.name, expression(context, item.node, stage)))
     for several in twice.values():
         _refuse_twice(context, several)
-    return Project(tuple(passed(found, stage) for found in named), stage, tuple(named), origin=context.origin(select))
+    return Project(tuple(passed(column, stage) for column in named), stage, tuple(named), origin=context.origin(select))
 
 
 def _refuse_twice(context: Context, items: list[Item]) -> None:
@@ -356,4 +355,4 @@ def _refuse_twice(context: Context, items: list[Item]) -> None:
 
 def distinct(stage: Stage, origin: Origin | None) -> Stage:
     """One row per value of all columns."""
-    return Deduplicate(stage.columns, stage, tuple(_column(field) for field in stage.columns), origin=origin)
+    return Deduplicate(stage.columns, stage, tuple(field.expression for field in stage.columns), origin=origin)

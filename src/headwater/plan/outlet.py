@@ -9,13 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import model
-from headwater.errors import Finding, OutletRefused, UnknownColumn, UnknownName
+from headwater.errors import Finding
+from headwater.findings import OutletRefused, UnknownColumn, UnknownName
 from headwater.plan.additive import not_additive
+from headwater.plan.context import is_refused
 from headwater.plan.planned import PlannedOutlet, PlannedView
 from headwater.sql.refusal import did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""What Avro and Protobuf take for a name."""
+"""The names that Avro and Protobuf take."""
 
 
 def check_outlets(
@@ -32,17 +34,17 @@ def check_outlets(
         if view is None:
             findings += [_unknown(outlet, project)] if outlet.view.lower() not in refused else []
             continue
-        if any(finding.severity == "error" and finding.fields.get("view") == view.name for finding in findings):
+        if is_refused(view.name, findings):
             continue  # what the view gives isn't known
-        found = [*_about_view(outlet, view), *_about_key(outlet, view), *_about_format(outlet, view)]
-        findings += found
-        if not found:
+        objections = [*_about_view(outlet, view), *_about_key(outlet, view), *_about_format(outlet, view)]
+        findings += objections
+        if not objections:
             planned.setdefault(outlet.name, PlannedOutlet(outlet, view, _named(outlet.key, view) or view.identity))
     return planned
 
 
 def is_only_added_to(view: PlannedView) -> bool:
-    """Whether a row of the view stays as it is once it has been written."""
+    """Tells whether a row of the view stays as it is once it has been written."""
     return view.emit is model.Emit.FINAL or not view.identity
 
 
@@ -93,7 +95,7 @@ def _about_view(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
 
 
 def _about_totals(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
-    """What stands in the way of sending differences in place of totals."""
+    """The objections to sending differences instead of totals."""
     if outlet.envelope != "row":
         what = f"discards totals of \"{view.name}\" and sends envelope = '{outlet.envelope}'"
         detail = "A difference is a row of its own: it replaces nothing."
@@ -131,7 +133,7 @@ def _about_key(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
 
 
 def _about_format(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
-    """What stands in the way of a schema for the view's columns."""
+    """The objections to a schema for the view's columns."""
     if outlet.format == "json":
         if outlet.registry is None:
             return []
@@ -150,7 +152,7 @@ def _about_format(outlet: model.Outlet, view: PlannedView) -> list[Finding]:
 
 
 def _has_schema(form: str, kind: pa.DataType) -> bool:
-    """Whether values of a type can be written in a format."""
+    """Tells whether values of a type can be written in a format."""
     if pa.types.is_struct(kind):
         named = form == "json-schema" or all(_NAME.fullmatch(part.name) for part in kind)
         return bool(named) and all(_has_schema(form, part.type) for part in kind)

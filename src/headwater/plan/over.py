@@ -15,15 +15,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import sql
-from headwater.errors import OrderDependent, Origin, QueryRefused, TypeMismatch
+from headwater.errors import Origin
+from headwater.findings import OrderDependent, QueryRefused, TypeMismatch
+from headwater.operators import Field, Frame, Ordering, Over, OverCall, Stability, Stage
 from headwater.plan.calls import Call, call_of
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
 from headwater.plan.form import check_form
-from headwater.plan.functions import Kind, Stability
+from headwater.plan.functions import Kind
 from headwater.plan.item import Item, unique_name
-from headwater.plan.stability import check_stability
-from headwater.plan.stages import Field, Frame, Ordering, Over, OverCall, Stage
+from headwater.plan.positions import own_nodes
+from headwater.plan.stability import check_stability, tolerance_of
 
 _UNORDERED = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first", "last"}
 _UNORDERED |= {"first_value", "last_value", "nth_value", "any_value"}
@@ -31,7 +33,7 @@ _FRAMELESS = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "
 
 
 def with_named_windows(context: Context, select: exp.Select) -> exp.Select:
-    """The SELECT with what `WINDOW name AS (…)` says in the place of the name."""
+    """The SELECT with what `WINDOW name AS (…)` says instead of the name."""
     windows = {window.name.lower(): window for window in select.args.get("windows") or ()}
     if not any(window.args.get("alias") for window in _own_windows(select)):
         return select
@@ -51,11 +53,11 @@ def with_named_windows(context: Context, select: exp.Select) -> exp.Select:
 
 def _own_windows(select: exp.Select) -> Iterator[exp.Window]:
     """The OVER clauses of a SELECT, without those of its subqueries and without its WINDOW clause."""
-    nodes = [*select.expressions, *(found for found in [select.args.get("qualify")] if found is not None)]
+    nodes = [*select.expressions, *(qualify for qualify in [select.args.get("qualify")] if qualify is not None)]
     for node in nodes:
-        for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-            if isinstance(found, exp.Window):
-                yield found
+        for inner in own_nodes(node):
+            if isinstance(inner, exp.Window):
+                yield inner
 
 
 def over(
@@ -77,7 +79,7 @@ class _Lifting:
         self.origin: Origin | None = None
 
     def lift(self, node: exp.Expr, name: str | None) -> exp.Expr:
-        """A copy of a bound expression that names a column in place of each window function."""
+        """A copy of a bound expression that names a column instead of each window function."""
         root = exp.Paren(this=node.copy())
         for window in list(root.find_all(exp.Window)):
             call = self._call(window, name if window is root.this else None)
@@ -99,14 +101,15 @@ class _Lifting:
         spelled = text(window)
         if spelled not in self.calls:
             self.origin = self.origin or self.context.origin(window)
-            found = call_of(window.this)
-            function = found.info.name if found else "call"
-            self._check_kind(window, found)
+            called = call_of(window.this)
+            function = called.info.name if called else "call"
+            self._check_kind(window, called)
             self._check_order(window, function)
             self._check_frame(window, function)
             taken = {field.name for field in self.below.columns} | {call.name for call in self.calls.values()}
             typed = expression(self.context, window, self.below)
             check_form(self.context, window.this, typed.type, window)
+            stability = self._stability(window, called)
             self.calls[spelled] = OverCall(
                 unique_name(name or function, taken),
                 function,
@@ -114,7 +117,8 @@ class _Lifting:
                 tuple(expression(self.context, node, self.below) for node in window.args.get("partition_by") or ()),
                 ordering(self.context, window.args.get("order"), self.below),
                 None if function in _FRAMELESS else _frame(window),
-                self._stability(window, found),
+                stability,
+                tolerance_of(function, stability, window.this),
             )
         return self.calls[spelled]
 
@@ -200,7 +204,7 @@ def _frame(window: exp.Window) -> Frame:
 
 
 def _is_reversed(frame: Frame) -> bool:
-    """Whether no row can be in a frame; bounds that can't be compared are refused elsewhere."""
+    """Tells whether no row can be in a frame; bounds that can't be compared are refused elsewhere."""
     start, end = (timedelta() if bound == 0 else bound for bound in (frame.start, frame.end))
     if isinstance(frame.start, int) and isinstance(frame.end, int):
         return frame.start > frame.end

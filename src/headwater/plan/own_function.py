@@ -15,11 +15,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import DeclarationError, Finding, ImpureFunction, QueryRefused, UnknownColumn, UnknownType
+from headwater.errors import DeclarationError, Finding
+from headwater.findings import ImpureFunction, QueryRefused, UnknownColumn, UnknownType
 from headwater.plan.calls import calls_in, impure_detail
 from headwater.plan.positions import columns_of
 from headwater.plan.spark_type import SparkType, from_arrow
-from headwater.plan.typing.expression import Columns, Typer
+from headwater.plan.typing.environment import Columns
+from headwater.plan.typing.expression import Typer
 from headwater.plan.uses import whole_source
 from headwater.sql.refusal import did_you_mean
 
@@ -53,16 +55,16 @@ def check_functions(project: model.Project, findings: list[Finding]) -> Mapping[
         declared.setdefault(function.name.lower(), function)
     checked = {}
     for name, function in declared.items():
-        found = _findings(function, declared)
-        findings += found
-        checked[name] = replace(function, body="NULL") if found else _whole(function)
+        problems = _findings(function, declared)
+        findings += problems
+        checked[name] = replace(function, body="NULL") if problems else _whole(function)
     return checked
 
 
 def called(functions: Mapping[str, model.Function]) -> Mapping[str, model.Function]:
     """The functions in Python, by the names under which stages call them."""
-    found = (function for function in functions.values() if isinstance(function.body, model.PythonBody))
-    return {called_name(function): function for function in found}
+    in_python = (function for function in functions.values() if isinstance(function.body, model.PythonBody))
+    return {called_name(function): function for function in in_python}
 
 
 def called_name(function: model.Function) -> str:
@@ -88,12 +90,12 @@ def _findings(function: model.Function, declared: Mapping[str, model.Function]) 
         body = sql.parse_expression(function.body)
     except DeclarationError as error:
         return [_finding(function, QueryRefused, "has a body that can't be read", detail=error.summary)]
-    found = [*_unknown(function, body), *_impure(function, body)]
+    findings = [*_unknown(function, body), *_impure(function, body)]
     if body.find(exp.Query) is not None:
         hint = "A function computes from its parameters."
-        found.append(_finding(function, QueryRefused, "has a subquery in its body", hint=hint))
-    if found:
-        return found
+        findings.append(_finding(function, QueryRefused, "has a subquery in its body", hint=hint))
+    if findings:
+        return findings
     typer = Typer(_Parameters(function), sql.Headwater, declared)
     typer.type(exp.Cast(this=body, to=sql.sqlglot_type(function.returns)))
     return [_finding(function, one.kind, one.summary, detail=one.detail, hint=one.hint) for one in typer.problems]
@@ -105,7 +107,7 @@ def _finding(function: model.Function, kind: type[Finding], what: str, **more: s
 
 
 def _unfit(function: model.Function) -> list[Finding]:
-    """What a function in Python can't be given or can't return."""
+    """The types that a function in Python can't be given or can't return."""
     kinds = {parameter.name: parameter.type for parameter in function.parameters} | {"its result": function.returns}
     return [
         _finding(function, UnknownType, f"can't be given or return {model.spell_type(kind)}: {name} is one")

@@ -1,57 +1,30 @@
-"""What a check gives: the planned views of a project, the graph between them, and everything that was found."""
+"""The result of a check: the planned views of a project, the graph between them, and every finding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
 
 from headwater import model
 from headwater.errors import CheckFailed, Finding, UnknownOutlet, UnknownView
+from headwater.operators import Ancestor, Field, Scan, Stage
+from headwater.operators.scan.stage import scans_of
 from headwater.plan.graph import Graph
-from headwater.plan.stages import Ancestor, Field, Scan, Stage
+from headwater.plan.physical.execution import Execution
+from headwater.plan.physical.key import Key
+from headwater.plan.physical.view import Physical
 from headwater.plan.state import time_of
-
-ExecutionKind = Literal["live", "settle", "batch", "inline"]
-
-
-@dataclass(frozen=True)
-class Key:
-    """What tells the rows of a view apart: `columns` it declares, groups by, or identifies events by; else a row's own
-    identity in the log.
-    """
-
-    columns: tuple[str, ...]
-    kind: Literal["declared", "group", "event", "row"]
-
-
-@dataclass(frozen=True)
-class Execution:
-    """How a view is kept up to date, what it emits, and why.
-
-    *live*: by Spark's streaming operators. *settle*: by a batch query per advance of the watermark over a slice of
-    event time that reaches `horizon` back. *batch*: by the same query over the whole log. *inline*: not at all; whoever
-    reads the view takes its stages in. `horizon` is how far back an input can matter, None where nothing says so.
-    `settles` says whether a row of the view is ever final.
-    """
-
-    kind: ExecutionKind
-    why: str
-    emit: model.Emit
-    emit_why: str
-    horizon: timedelta | None
-    settles: bool
 
 
 @dataclass(frozen=True)
 class PlannedView:
-    """A checked view: its typed columns, its stages (inputs first), and how it will be executed."""
+    """A checked view: its typed columns, its stages (inputs first), and how it is carried out."""
 
     view: model.View
     root: Stage
     key: Key
-    execution: Execution
+    physical: Physical
     fingerprint: str
 
     @property
@@ -71,13 +44,13 @@ class PlannedView:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The topics and views whose rows it reads, by name; in place of an inlined view, what that one reads."""
+        """The topics and views whose rows it reads, by name; for an inlined view, what that one reads."""
         return tuple(sorted({scan.relation for scan in self.scans}))
 
     @property
     def scans(self) -> tuple[Scan, ...]:
         """The stages that read the log."""
-        return tuple(stage for stage in self.stages if isinstance(stage, Scan))
+        return tuple(scans_of(self.root))
 
     @property
     def time(self) -> Field | None:
@@ -92,28 +65,33 @@ class PlannedView:
         return model.Stream(name=self.name, columns=columns, time=time.name if time else None)
 
     @property
+    def execution(self) -> Execution:
+        """The way to keep it up to date, and what it emits."""
+        return self.physical.execution
+
+    @property
     def sight(self) -> timedelta | None:
-        """How far away in time a row is seen where nothing in the query says so: as the view states."""
-        return self.view.horizon if self.view.horizon is not None else self.view.retention
+        """The distance at which a row is seen where nothing in the query says so: as the view states."""
+        return sight_of(self.view)
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is kept by batch queries, over slices of the log or over the whole of it."""
+        """Tells whether it is kept by batch queries, over slices of the log or over the whole of it."""
         return self.execution.kind in ("settle", "batch")
 
     @property
     def retention(self) -> timedelta | None:
-        """How long a row counts in groups that never end: as the view states."""
+        """The time for which a row counts in groups that never end: as the view states."""
         return self.view.retention if self.view.retention is not None else self.view.horizon
 
     @property
     def emit(self) -> model.Emit:
-        """What is emitted: as declared, or as chosen."""
+        """The moment to emit rows: as declared, or as chosen."""
         return self.execution.emit
 
     @property
     def horizon(self) -> timedelta | None:
-        """How far back an input can matter."""
+        """The longest way back at which an input can matter."""
         return self.execution.horizon
 
     @property
@@ -135,6 +113,11 @@ class PlannedView:
     def reads(self) -> frozenset[Ancestor]:
         """Every column of a topic that decides what the view's rows are: values, filters, keys and conditions."""
         return frozenset(ancestor for scan in self.scans for field in scan.columns for ancestor in field.ancestors)
+
+
+def sight_of(view: model.View) -> timedelta | None:
+    """The distance at which a row of a view is seen where nothing in its query says so."""
+    return view.horizon if view.horizon is not None else view.retention
 
 
 @dataclass(frozen=True)
@@ -183,16 +166,16 @@ class Plan:
 
     def view(self, name: str) -> PlannedView:
         """The planned view of that name, without regard to case."""
-        found = next((view for view in self.views.values() if view.name.lower() == name.lower()), None)
-        if found is None:
+        planned = next((view for view in self.views.values() if view.name.lower() == name.lower()), None)
+        if planned is None:
             known = ", ".join(self.views) or "none"
             raise UnknownView(f'the project has no view "{name}"', detail=f"Its views are {known}.", view=name)
-        return found
+        return planned
 
     def outlet(self, name: str) -> PlannedOutlet:
         """The planned outlet of that name, without regard to case."""
-        found = next((outlet for outlet in self.outlets.values() if outlet.name.lower() == name.lower()), None)
-        if found is None:
+        planned = next((outlet for outlet in self.outlets.values() if outlet.name.lower() == name.lower()), None)
+        if planned is None:
             known = ", ".join(self.outlets) or "none"
             raise UnknownOutlet(f'the project has no outlet "{name}"', detail=f"Its outlets are {known}.", outlet=name)
-        return found
+        return planned

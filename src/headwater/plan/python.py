@@ -9,11 +9,10 @@ name of an input's event time or window bound.
 from __future__ import annotations
 
 from headwater import model
-from headwater.errors import QueryRefused, UnknownName
+from headwater.findings import QueryRefused, UnknownName
+from headwater.operators import Ancestor, Apply, Field, Role, Stage
 from headwater.plan.context import Context, Relation
-from headwater.plan.prune import prune
 from headwater.plan.source import NOTHING
-from headwater.plan.stages import Ancestor, Apply, Field, Role, Stage
 from headwater.plan.uses import whole_source
 from headwater.sql.refusal import did_you_mean
 
@@ -40,6 +39,7 @@ def apply(context: Context, query: model.PythonQuery) -> Relation:
         query.qualified_name,
         source,
         time,
+        query.gap,
         query.function,
         origin=context.view.origin,
     )
@@ -47,8 +47,8 @@ def apply(context: Context, query: model.PythonQuery) -> Relation:
 
 
 def _input(context: Context, name: str) -> Relation:
-    found = context.relation(name)
-    if found is None:
+    relation = context.relation(name)
+    if relation is None:
         context.refuse(
             UnknownName,
             f'reads "{name}", which is declared nowhere',
@@ -57,17 +57,17 @@ def _input(context: Context, name: str) -> Relation:
             hint=did_you_mean(name, context.names) or "Declare it, or rename the parameter.",
             name=name,
         )
-    return found or NOTHING
+    return relation or NOTHING
 
 
 def _payload(stage: Stage) -> Stage:
     """The input without the log's own columns."""
-    return prune(stage)
+    return stage.pruned({field.name for field in stage.visible})
 
 
 def _field(column: model.Column, time: str | None, stages: tuple[Stage, ...], everything: frozenset[Ancestor]) -> Field:
-    found = [stage.column(column.name) for stage in stages]
-    same = next((field for field in found if field and field.role in _TIMES and field.type == column.type), None)
+    fields = [stage.column(column.name) for stage in stages]
+    same = next((field for field in fields if field and field.role in _TIMES and field.type == column.type), None)
     role, window = (same.role, same.window) if same else (None, None)
     if time is not None:
         chosen = column.name.lower() == time.lower() and column.type == model.INSTANT
@@ -76,7 +76,7 @@ def _field(column: model.Column, time: str | None, stages: tuple[Stage, ...], ev
 
 
 def _own_role(name: str) -> Role:
-    """What a column that is no time of an input says: windows on DataFrames give their bounds the names of SQL."""
+    """The role of a column that is no time of an input: windows on DataFrames give their bounds the names of SQL."""
     return {"window_end": Role.WINDOW_END, "window_time": Role.WINDOW_TIME}.get(name.lower(), Role.EVENT_TIME)
 
 

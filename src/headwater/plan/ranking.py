@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from sqlglot import exp
 
-from headwater.plan.stages import Deduplicate, Over, OverCall, Project, Stage, TopN
+from headwater.operators import Deduplicate, Over, OverCall, Project, Stage, TopN
 
 _RANKINGS = {"row_number", "rank", "dense_rank"}
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
@@ -44,20 +44,20 @@ def _integer(node: exp.Expr) -> int | None:
 
 def _push(stage: Stage, column: str, limit: int) -> Stage | None:
     if isinstance(stage, Project):
-        named = next((found for found in stage.expressions if found.name.lower() == column.lower()), None)
+        named = next((shown for shown in stage.expressions if shown.name.lower() == column.lower()), None)
         origin = stage.input.column(named.expression.reads[0]) if named and named.expression.reads else None
         if named is None or origin is None or named.expression.sql != origin.name:
             return None
         below = _push(stage.input, origin.name, limit)
         return replace(stage, input=below) if below else None
     if isinstance(stage, Over):
-        call = next((found for found in stage.functions if found.name.lower() == column.lower()), None)
+        call = next((function for function in stage.functions if function.name.lower() == column.lower()), None)
         return _first(stage, call, limit) if call and call.function in _RANKINGS else None
     return None
 
 
 def _first(stage: Over, call: OverCall, limit: int) -> Stage:
-    others = tuple(found for found in stage.functions if found is not call)
+    others = tuple(function for function in stage.functions if function is not call)
     below: Stage = stage.input
     if others:
         columns = tuple(field for field in stage.columns if field.name != call.name)
@@ -65,6 +65,7 @@ def _first(stage: Over, call: OverCall, limit: int) -> Stage:
     rank = next(field for field in stage.columns if field.name == call.name)
     columns = (*below.columns, rank)
     if call.function == "row_number" and limit == 1:
-        return Deduplicate(columns, below, call.partition, call.order, call.name, origin=stage.origin)
+        return Deduplicate(columns, below, call.partition, order=call.order, rank=call.name, origin=stage.origin)
     ranking = cast(Literal["row_number", "rank", "dense_rank"], call.function)
-    return TopN(columns, below, call.partition, call.order, limit, ranking, call.name, origin=stage.origin)
+    first = TopN(columns, below, call.partition, limit, ranking, origin=stage.origin)
+    return replace(first, order=call.order, rank=call.name)

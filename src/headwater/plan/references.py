@@ -10,7 +10,7 @@ from headwater import sql
 
 
 def references(query: exp.Expr) -> Iterator[exp.Expr]:
-    """The places where a query names a relation that isn't one of its own common table expressions."""
+    """The nodes at which a query names a relation that isn't one of its own common table expressions."""
     for table in query.find_all(exp.Table):
         if (view := sql.late_view(table)) is not None:
             yield view

@@ -1,8 +1,8 @@
-"""Scopes: which columns the expressions of one SELECT can name.
+"""Scopes: the columns that the expressions of one SELECT can name.
 
 A *source* is one item of FROM, with the names of its columns as the author writes them. Behind a join, columns of both
 sides live in one stage and must differ, so that a source also says what each of its columns is called there: its
-*place*.
+*column*.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from headwater.operators import Field, Stage
 from headwater.plan.context import Relation
-from headwater.plan.stages import Field, Stage
 
 
 @dataclass(frozen=True)
 class Source:
-    """One item of FROM: the names of its visible columns, and the place of every column by its name in lower case."""
+    """One item of FROM: the names of its visible columns, and the column of the stage by each name in lower case."""
 
     name: str
     visible: tuple[str, ...]
-    places: Mapping[str, str]
+    columns: Mapping[str, str]
     complete: bool = True
 
     @classmethod
     def of(cls, name: str, relation: Relation) -> Source:
         """A source whose columns have the names that they have in the relation."""
         stage = relation.stage
-        places = {field.name.lower(): field.name for field in stage.columns}
-        return cls(name, tuple(field.name for field in stage.visible), places, relation.complete)
+        columns = {field.name.lower(): field.name for field in stage.columns}
+        return cls(name, tuple(field.name for field in stage.visible), columns, relation.complete)
 
     def moved(self, renames: Mapping[str, str]) -> Source:
         """The same source after a join that renamed some columns."""
-        places = {name: renames[place] for name, place in self.places.items() if place in renames}
-        return replace(self, places=places, visible=tuple(name for name in self.visible if name.lower() in places))
+        columns = {name: renames[column] for name, column in self.columns.items() if column in renames}
+        return replace(self, columns=columns, visible=tuple(name for name in self.visible if name.lower() in columns))
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Scope:
 
     @property
     def complete(self) -> bool:
-        """Whether the columns of all sources are known."""
+        """Tells whether the columns of all sources are known."""
         return all(source.complete for source in self.sources)
 
     def source(self, name: str) -> Source | None:
@@ -62,30 +62,30 @@ class Scope:
         """The fields that a column's name can stand for; one, unless it is unknown or ambiguous."""
         if source is None and name.lower() in self.merged:
             return self._fields([self.merged[name.lower()]])
-        sources = self.sources if source is None else [found for found in [self.source(source)] if found]
-        return self._fields([found.places[name.lower()] for found in sources if name.lower() in found.places])
+        sources = self.sources if source is None else [item for item in [self.source(source)] if item]
+        return self._fields([item.columns[name.lower()] for item in sources if name.lower() in item.columns])
 
-    def _fields(self, places: list[str]) -> list[Field]:
-        return [field for place in places if (field := self.stage.column(place)) is not None]
+    def _fields(self, names: list[str]) -> list[Field]:
+        return [field for name in names if (field := self.stage.column(name)) is not None]
 
     def star(self, source: str | None = None) -> list[tuple[str, Field]]:
         """The columns that `*` or `source.*` stands for, each with the name it has for the author."""
-        found: list[tuple[str, Field]] = []
+        columns: list[tuple[str, Field]] = []
         for item in self.sources:
             if source is None or item.name.lower() == source.lower():
-                found += [(name, field) for name in item.visible for field in self.find(name, item.name)]
-        merged = {place for name, place in self.merged.items()}
+                columns += [(name, field) for name in item.visible for field in self.find(name, item.name)]
+        merged = {column for name, column in self.merged.items()}
         return [
             (name, field)
-            for name, field in found
+            for name, field in columns
             if source is not None or name.lower() not in self.merged or field.name in merged
         ]
 
-    def spell(self, place: str) -> str:
+    def spell(self, column: str) -> str:
         """A column of the stage as its author would write it."""
         owners = ((source, name) for source in self.sources for name in source.visible)
-        found = ((source, name) for source, name in owners if source.places[name.lower()] == place)
-        return next((f"{source.name}.{name}" if source.name else name for source, name in found), place)
+        spellings = ((source, name) for source, name in owners if source.columns[name.lower()] == column)
+        return next((f"{source.name}.{name}" if source.name else name for source, name in spellings), column)
 
     def names(self) -> list[str]:
         """Every column that can be named, as a suggestion for a misspelled one."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from headwater.errors import QueryRefused
+from headwater.findings import QueryRefused
 from headwater.plan.bind import bind_pair, refuse_subquery
 from headwater.plan.context import Context, Relation
 from headwater.plan.join import conjuncts_of, pair
@@ -21,7 +21,7 @@ _PLAIN = {"expressions", "from_", "where", "kind", "hint", "operation_modifiers"
 
 
 def is_membership(condition: exp.Expr) -> bool:
-    """Whether a condition asks if a subquery has a row."""
+    """Tells whether a condition asks if a subquery has a row."""
     inner = condition.this.unnest() if isinstance(condition, exp.Not) else condition
     return isinstance(inner, exp.Exists) or (isinstance(inner, exp.In) and bool(inner.args.get("query")))
 
@@ -39,7 +39,7 @@ def membership(context: Context, condition: exp.Expr, scope: Scope, lower: Lower
 
 
 def _is_plain(select: exp.Select) -> bool:
-    """Whether a SELECT is FROM and WHERE alone, so that its rows are pairs."""
+    """Tells whether a SELECT is FROM and WHERE alone, so that its rows are pairs."""
     return {name for name, value in select.args.items() if value} <= _PLAIN
 
 
@@ -49,10 +49,10 @@ def _exists(context: Context, select: exp.Select, scope: Scope, lower: Lower, ne
 
 
 def _correlated(context: Context, select: exp.Select, scope: Scope, lower: Lower) -> tuple[Scope, list[exp.Expr]]:
-    """What a plain SELECT reads, and its conditions, which may speak of the rows around it."""
+    """The source of a plain SELECT, and its conditions, which may speak of the rows around it."""
     clause = select.args.get("from_")
-    found = source(context, clause.this, lower) if clause else ("", NOTHING)
-    right = Scope.of(*found)
+    item = source(context, clause.this, lower) if clause else ("", NOTHING)
+    right = Scope.of(*item)
     where = select.args.get("where")
     conditions = conjuncts_of(where.this if where else None)
     return right, [bind_pair(context, node, scope, right, subquery=True) for node in conditions]
@@ -60,18 +60,18 @@ def _correlated(context: Context, select: exp.Select, scope: Scope, lower: Lower
 
 def _in(context: Context, node: exp.In, scope: Scope, lower: Lower, negated: bool) -> Scope:
     query = node.args["query"].unnest()
-    right, found, conditions = _columns(context, query, scope, lower)
+    right, chosen, conditions = _columns(context, query, scope, lower)
     values = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-    if len(values) != len(found):
+    if len(values) != len(chosen):
         if right.complete:
-            detail = f"One side has {len(values)} values, the subquery {len(found)} columns."
+            detail = f"One side has {len(values)} values, the subquery {len(chosen)} columns."
             columns = "one column" if len(values) == 1 else f"{len(values)} columns"
             hint = f"Select {columns} in the subquery."
             context.refuse(QueryRefused, "compares IN with another number of columns", node, detail=detail, hint=hint)
         return scope
     empty = Scope(right.stage, (), {})
     left = [bind_pair(context, value, scope, empty) for value in values]
-    for value, column in zip(left, found, strict=True):
+    for value, column in zip(left, chosen, strict=True):
         equal = exp.EQ(this=value, expression=column)
         bounds = isinstance(column, exp.Column) and _bounds(right, column) and _bounds(scope, value)
         conditions.append(_may_be_equal(equal) if negated and not bounds else equal)
@@ -81,8 +81,8 @@ def _in(context: Context, node: exp.In, scope: Scope, lower: Lower, negated: boo
 def _columns(
     context: Context, query: exp.Query, scope: Scope, lower: Lower
 ) -> tuple[Scope, list[exp.Expr], list[exp.Expr]]:
-    """What a subquery reads, its columns, and its conditions: those of a plain one may speak of the rows around it."""
-    stars = [found for found in query.selects if isinstance(found, exp.Star)]
+    """A subquery's source, columns and conditions: those of a plain one may speak of the rows around it."""
+    stars = [item for item in query.selects if isinstance(item, exp.Star)]
     if isinstance(query, exp.Select) and _is_plain(query) and not stars:
         right, conditions = _correlated(context, query, scope, lower)
         shown = [item.unalias() for item in query.expressions]
@@ -93,7 +93,7 @@ def _columns(
 
 
 def _bounds(scope: Scope, column: exp.Expr) -> bool:
-    """Whether a bound column is a time that every row has."""
+    """Tells whether a bound column is a time that every row has."""
     field = scope.stage.column(column.name) if isinstance(column, exp.Column) else None
     return field is not None and field.role is not None and not field.nullable
 

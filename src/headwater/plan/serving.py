@@ -1,4 +1,4 @@
-"""What a view says to its stores, held against its columns, its key and the kinds of its stores."""
+"""The wishes of a view to its stores, held against its columns, its key and the kinds of its stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from headwater import model
-from headwater.errors import Finding, OptionRefused, StoreRefused
+from headwater.errors import Finding
+from headwater.findings import OptionRefused, StoreRefused
 from headwater.plan.context import Context
 from headwater.plan.planned import PlannedView
 from headwater.sql.refusal import did_you_mean
@@ -23,12 +24,12 @@ def judge_serving(context: Context, planned: PlannedView, stores: Sequence[model
     serving = planned.view.serving
     if serving == model.Serving() or not planned.root.visible:
         return
-    named = [found for found in stores if found.name in planned.view.stores] or list(stores[:1])
-    kinds = {found.url.partition(":")[0].partition("+")[0] for found in named}
+    named = [store for store in stores if store.name in planned.view.stores] or list(stores[:1])
+    kinds = {store.url.partition(":")[0].partition("+")[0] for store in named}
     for kind, what, detail, hint in [*_unused(serving, kinds), *_unborne(serving, planned)]:
         view = planned.view
-        found = kind(f'view "{view.name}" {what}', detail=detail, hint=hint, origin=view.origin, view=view.name)
-        context.findings.append(found)
+        finding = kind(f'view "{view.name}" {what}', detail=detail, hint=hint, origin=view.origin, view=view.name)
+        context.findings.append(finding)
 
 
 def _unused(serving: model.Serving, kinds: set[str]) -> Iterator[Refused]:

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import chain, combinations, islice, product
 
+import pyarrow as pa
 from sqlglot import exp
 
-from headwater import model, sql
-from headwater.errors import QueryRefused
+from headwater import sql
+from headwater.findings import QueryRefused
+from headwater.operators import Stage
 from headwater.plan.context import Context
 from headwater.plan.expression import ancestors_of, expression, text
 from headwater.plan.item import unique_name
 from headwater.plan.source import expand_stage
-from headwater.plan.stages import Stage
-from headwater.sql.spelling import spell_name
 
 NUMBER = "grouping_id"
 """The key that is the number of the set."""
@@ -35,7 +36,7 @@ _Sets = list[tuple[exp.Expr, ...]]
 
 @dataclass(frozen=True)
 class Grouping:
-    """What a GROUP BY names: its expressions in order, and the sets of their texts; one set without GROUPING SETS."""
+    """The expressions of a GROUP BY in order, and the sets of their texts; one set without GROUPING SETS."""
 
     nodes: list[exp.Expr]
     sets: list[frozenset[str]] = field(default_factory=list)
@@ -43,7 +44,7 @@ class Grouping:
     @property
     def left_out(self) -> list[exp.Expr]:
         """The expressions that some set leaves out."""
-        return [node for node in self.nodes if not all(text(node) in found for found in self.sets)]
+        return [node for node in self.nodes if not all(text(node) in chosen for chosen in self.sets)]
 
     def number(self, chosen: frozenset[str]) -> int:
         """The number of a set: the first expression is the highest bit."""
@@ -65,13 +66,13 @@ def grouping_of(context: Context, clause: exp.Group, bound: Callable[[exp.Expr],
     sets = _sets_of(clause)
     if sets is None:
         return Grouping([bound(node) for node in clause.expressions])
-    known = {id(node): bound(node) for found in sets for node in found}
+    known = {id(node): bound(node) for members in sets for node in members}
     nodes = list({text(node): node for node in known.values()}.values())
     if len(sets) > MOST_SETS:
         hint = "Write the sets that are needed: GROUPING SETS (…)."
         context.refuse(QueryRefused, f"groups by more than {MOST_SETS} sets", clause, hint=hint)
         return Grouping(nodes)
-    texts = [frozenset(text(known[id(node)]) for node in found) for found in sets]
+    texts = [frozenset(text(known[id(node)]) for node in members) for members in sets]
     if len(set(texts)) < len(texts):
         context.refuse(QueryRefused, "groups by the same set twice", clause, hint="Name each set once.")
     return Grouping(nodes, list(dict.fromkeys(texts)))
@@ -84,7 +85,7 @@ def _sets_of(clause: exp.Group) -> _Sets | None:
         if clause.args.get(name):
             return _sets(kind(expressions=plain))
     if clause.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (…)
-        return [found for sets in clause.args["grouping_sets"] for found in _sets(sets)]
+        return [members for sets in clause.args["grouping_sets"] for members in _sets(sets)]
     if not any(isinstance(node, _SETS) for node in plain):
         return None
     combined = islice(product(*(_sets(node) for node in plain)), MOST_SETS + 1)
@@ -97,10 +98,10 @@ def _sets(node: exp.Expr) -> _Sets:
     if isinstance(node, exp.Rollup):
         return [tuple(chain(*parts[:count])) for count in range(len(parts), -1, -1)]
     if isinstance(node, exp.Cube):
-        chosen = (found for size in range(len(parts), -1, -1) for found in combinations(parts, size))
-        return [tuple(chain(*found)) for found in islice(chosen, MOST_SETS + 1)]
+        chosen = (members for size in range(len(parts), -1, -1) for members in combinations(parts, size))
+        return [tuple(chain(*members)) for members in islice(chosen, MOST_SETS + 1)]
     if isinstance(node, exp.GroupingSets):
-        return [found for part in node.expressions for found in _sets(part)]
+        return [members for part in node.expressions for members in _sets(part)]
     return [_columns(node)]
 
 
@@ -117,56 +118,64 @@ def copied(context: Context, grouping: Grouping, stage: Stage, at: exp.Expr) -> 
     typed = [expression(context, node, stage) for node in left_out]
     names: list[str] = []
     for node in left_out:
-        taken = [*(found.name for found in stage.columns), *names]
+        taken = [*(column.name for column in stage.columns), *names]
         names.append(unique_name(f"{node.name or 'key'}_of_set", taken))
-    numbered = any(found.nullable for found in typed)
-    number = [unique_name(NUMBER, [found.name for found in stage.columns])] if numbered else []
+    numbered = any(value.nullable for value in typed)
+    number = [unique_name(NUMBER, [column.name for column in stage.columns])] if numbered else []
     rows = []
     for chosen in grouping.sets:
         values = [
-            found.sql if text(node) in chosen else f"CAST(NULL AS {model.spell_type(found.type)})"
-            for node, found in zip(left_out, typed, strict=True)
+            value.tree.copy() if text(node) in chosen else sql.cast(exp.Null(), value.type)
+            for node, value in zip(left_out, typed, strict=True)
         ]
-        values += [f"CAST({grouping.number(chosen)} AS BIGINT)" for _ in number]
-        named = (f"{value} AS {spell_name(name)}" for value, name in zip(values, [*names, *number], strict=True))
-        rows.append(f"STRUCT({', '.join(named)})")
-    generator = sql.parse_expression(f"INLINE(ARRAY({', '.join(rows)}))")
+        values += [sql.cast(exp.Literal.number(grouping.number(chosen)), pa.int64()) for _ in number]
+        pairs = zip([*names, *number], values, strict=True)
+        named = [exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=value) for name, value in pairs]
+        rows.append(exp.Struct(expressions=named))
+    generator = exp.Inline(this=exp.Array(expressions=rows))
     expanded = expand_stage(context, stage, generator, [*names, *number], outer=False, at=at)
-    own = dict(zip(names, (ancestors_of(found, stage) for found in typed), strict=True))
-    fields = (replace(found, ancestors=own.get(found.name, found.ancestors)) for found in expanded.columns)
+    own = dict(zip(names, (ancestors_of(value, stage) for value in typed), strict=True))
+    fields = (replace(column, ancestors=own.get(column.name, column.ancestors)) for column in expanded.columns)
     expanded = replace(expanded, columns=tuple(fields))
     return Copied(expanded, dict(zip(map(text, left_out), names, strict=True)), number[0] if number else None)
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Which set a group belongs to, over the keys of the group: `keys` are their names by the expressions' texts."""
+    """The set that a group belongs to, over the keys of the group: `keys` are their names by the expressions' texts."""
 
     grouping: Grouping
     keys: Mapping[str, str]
     number: str | None
 
-    def flag(self, node: exp.Expr) -> str | None:
-        """What `grouping(expression)` gives: 1 if the set of a group leaves it out. None if no set names it."""
+    def flag(self, node: exp.Expr) -> exp.Expr | None:
+        """The value of `grouping(expression)`: 1 if the set of a group leaves it out. None if no set names it."""
         spelled = text(node)
-        places = [text(found) for found in reversed(self.grouping.nodes)]
-        if spelled not in places:
+        bits = [text(node) for node in reversed(self.grouping.nodes)]
+        if spelled not in bits:
             return None
         if spelled not in map(text, self.grouping.left_out):
-            return "CAST(0 AS TINYINT)"
+            return sql.cast(exp.Literal.number(0), pa.int8())
         if self.number is None:
-            return f"CAST(IF({spell_name(self.keys[spelled])} IS NULL, 1, 0) AS TINYINT)"
-        return f"CAST(SHIFTRIGHT({spell_name(self.number)}, {places.index(spelled)}) & 1 AS TINYINT)"
+            is_null = exp.Is(this=exp.column(self.keys[spelled]), expression=exp.Null())
+            chosen = exp.If(this=is_null, true=exp.Literal.number(1), false=exp.Literal.number(0))
+            return sql.cast(chosen, pa.int8())
+        shifted = exp.func("SHIFTRIGHT", exp.column(self.number), exp.Literal.number(bits.index(spelled)))
+        return sql.cast(exp.BitwiseAnd(this=shifted, expression=exp.Literal.number(1)), pa.int8())
 
-    def number_of(self, nodes: Sequence[exp.Expr]) -> str | None:
-        """What `grouping_id(…)` gives, of all expressions or of these."""
+    def number_of(self, nodes: Sequence[exp.Expr]) -> exp.Expr | None:
+        """The value of `grouping_id(…)`, of all expressions or of these."""
         if self.number is not None and list(map(text, nodes or self.grouping.nodes)) == self._all:
-            return spell_name(self.number)
+            return exp.column(self.number)
         flags = [self.flag(node) for node in nodes or self.grouping.nodes]
-        if None in flags:
+        known = [flag for flag in flags if flag is not None]
+        if len(known) < len(flags):
             return None
-        bits = [f"SHIFTLEFT(CAST({found} AS BIGINT), {place})" for place, found in enumerate(reversed(flags))]
-        return " + ".join(bits)
+        numbers = (sql.cast(flag, pa.int64()) for flag in reversed(known))
+        bits: list[exp.Expr] = [
+            exp.func("SHIFTLEFT", number, exp.Literal.number(bit)) for bit, number in enumerate(numbers)
+        ]
+        return reduce(lambda total, bit: exp.Add(this=total, expression=bit), bits)
 
     @property
     def _all(self) -> list[str]:

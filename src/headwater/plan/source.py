@@ -14,7 +14,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.errors import NotSupportedYet, NoWatermark, QueryRefused, UnknownName, WindowRefused
+from headwater.findings import NotSupportedYet, NoWatermark, QueryRefused, UnknownName, WindowRefused
+from headwater.operators import Assign, Expand, Field, Role, Scan, Stage
+from headwater.operators.assign.stage import MOST_WINDOWS, is_overlapping, windows_per_row
+from headwater.operators.scan.stage import scans_of
 from headwater.plan.bind import bind, refuse_varying
 from headwater.plan.bounds import WINDOW_TIME_BEFORE_END
 from headwater.plan.calls import call_of, is_generator
@@ -22,11 +25,9 @@ from headwater.plan.context import Context, Relation
 from headwater.plan.expression import ancestors_of, expression, generated_columns
 from headwater.plan.functions import hint_for
 from headwater.plan.item import Item, unique_name
-from headwater.plan.panes import MOST_WINDOWS, is_overlapping, windows_per_row
-from headwater.plan.prune import WINDOW_COLUMNS
 from headwater.plan.scope import Scope, Source
-from headwater.plan.stages import Assign, Expand, Field, Role, Scan, Stage
 from headwater.plan.unknown_column import refuse_unknown_column
+from headwater.sql import WINDOW_COLUMNS
 from headwater.sql.refusal import did_you_mean
 
 Lower = Callable[[Context, exp.Query], Relation]
@@ -101,8 +102,8 @@ _SAMPLED = "A replay would choose other rows."
 def _named(context: Context, node: exp.Table) -> Relation:
     name = node.name
     cte = context.ctes.get(name.lower())
-    found = cte or context.relation(name)
-    if found is None:
+    relation = cte or context.relation(name)
+    if relation is None:
         known = [*context.ctes, *context.names]
         near = did_you_mean(name, known)
         if name.upper() == "STREAM" and node.alias:
@@ -115,14 +116,14 @@ def _named(context: Context, node: exp.Table) -> Relation:
             hint=near or "Declare it with CREATE STREAM, CREATE TABLE or CREATE VIEW.",
             name=name,
         )
-    return found or NOTHING
+    return relation or NOTHING
 
 
 def _late(context: Context, view: exp.Expr) -> Relation:
-    found = context.late(view.name)
-    if isinstance(found, Relation):
-        return found
-    if found is None:
+    late = context.late(view.name)
+    if isinstance(late, Relation):
+        return late
+    if late is None:
         others = [name for name in context.names if name.lower() != view.name.lower()]
         hint = did_you_mean(view.name, others) or "Name a materialized view."
         summary = f'reads the late rows of "{view.name}", which is no view'
@@ -130,7 +131,7 @@ def _late(context: Context, view: exp.Expr) -> Relation:
     else:
         summary = f'reads the late rows of view "{view.name}", which has none that could be read'
         hint = "Read late(view) of a view of windows over one stream, or see them with `headwater late`."
-        context.refuse(QueryRefused, summary, view, detail=found, hint=hint)
+        context.refuse(QueryRefused, summary, view, detail=late, hint=hint)
     return NOTHING
 
 
@@ -187,7 +188,7 @@ def _check_time(context: Context, call: sql.WindowCall, time: Field, relation: R
         return
     at = call.node.this.args["time"]
     times = [field.name for field in relation.stage.columns if field.role in _TIMES]
-    scan = next((found for found in relation.stage.walk() if isinstance(found, Scan)), None)
+    scan = next(scans_of(relation.stage), None)
     if scan is not None and not scan.watermarked and scan.kind != "view":
         refuse_no_watermark(context, scan, at, time.name)
         return
@@ -245,7 +246,7 @@ def _dividing(size: timedelta, slide: timedelta) -> str:
         timedelta(seconds=1),
         timedelta(milliseconds=1),
     )
-    for unit in (found for found in units if found <= slide):
+    for unit in (candidate for candidate in units if candidate <= slide):
         for count in range(slide // unit, 0, -1):
             if not size % (count * unit):
                 return model.spell_duration(count * unit)
@@ -259,14 +260,18 @@ def expand(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
     generator = bind(context, lateral.this, scope)
     alias = lateral.args.get("alias")
     names = [column.name for column in alias.columns] if alias else []
-    stage = expand_stage(context, scope.stage, generator, names, bool(lateral.args.get("outer")))
-    places = {name.lower(): name for name in stage.outputs}
-    added = Source(alias.name if alias else "", stage.outputs, places)
+    names = names or generated_columns(generator, scope.stage)[0]
+    columns: dict[str, str] = {}
+    for name in names:
+        columns[name.lower()] = unique_name(name, [*(field.name for field in scope.stage.columns), *columns.values()])
+    outputs = list(columns.values()) if len(columns) == len(names) else names
+    stage = expand_stage(context, scope.stage, generator, outputs, bool(lateral.args.get("outer")))
+    added = Source(alias.name if alias else "", tuple(names), columns)
     return Scope(stage, (*scope.sources, added), scope.merged)
 
 
 def _refuse_generator(context: Context, scope: Scope, lateral: exp.Lateral) -> Scope:
-    """Report a LATERAL call that makes no rows; what it would have given isn't known."""
+    """Report a LATERAL call that makes no rows; its columns aren't known."""
     call = lateral.this
     inner = call.expressions[0] if isinstance(call, exp.Anonymous) and call.expressions else call.this
     wrapped = isinstance(call, exp.Anonymous) and call.name.lower() == "table"
@@ -313,17 +318,17 @@ def expand_stage(
     return Expand((*below.columns, *fields), below, typed, tuple(names), outer, origin=context.origin(at or generator))
 
 
-_WITH_PLACES = {"explode", "posexplode", "inline", "json_tuple"}
-"""Generators whose elements have places, or that give one row; each element of an event is an event of its own."""
+_NUMBERED = {"explode", "posexplode", "inline", "json_tuple"}
+"""Generators whose elements are numbered, or that give one row; each element of an event is an event of its own."""
 
 
 def _check_identity(context: Context, generator: exp.Expr, below: Stage) -> None:
-    """Each element of an event that comes once is told apart by its place."""
+    """Each element of an event that comes once is told apart by its number."""
     call = call_of(generator)
     name = call.info.name.removesuffix("_outer") if call is not None else ""
-    scans = (stage for stage in below.walk() if isinstance(stage, Scan) and stage.unique)
+    scans = (scan for scan in scans_of(below) if scan.unique)
     scan = next(scans, None)
-    if scan is not None and call is not None and name not in _WITH_PLACES:
+    if scan is not None and call is not None and name not in _NUMBERED:
         context.refuse(
             NotSupportedYet,
             f'makes rows with "{name}" of stream "{scan.relation}", whose events come once',

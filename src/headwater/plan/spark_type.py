@@ -50,7 +50,7 @@ class SparkType:
 
     @property
     def is_known(self) -> bool:
-        """Whether the type, and every type inside it, could be derived."""
+        """Tells whether the type, and every type inside it, could be derived."""
         return self.name != "unknown" and all(part.is_known for part in self.parts)
 
     @property
@@ -80,29 +80,29 @@ class SparkType:
 
     @property
     def is_atomic(self) -> bool:
-        """Whether it has no parts and is a type that a string can be read as."""
+        """Tells whether it has no parts and is a type that a string can be read as."""
         return not self.parts and self.name not in ("struct", "void", "interval", "unknown")
 
     @property
     def element(self) -> SparkType:
-        """What an array holds."""
+        """The type of an array's elements."""
         return self.parts[0] if self.name == "array" else UNKNOWN
 
     @property
     def key(self) -> SparkType:
-        """What a map is looked up by."""
+        """The type by which a map is looked up."""
         return self.parts[0] if self.name == "map" else UNKNOWN
 
     @property
     def value(self) -> SparkType:
-        """What a map gives."""
+        """The type of a map's values."""
         return self.parts[1] if self.name == "map" else UNKNOWN
 
     def field(self, name: str) -> SparkType | None:
         """The type of a struct's field, whose name is compared without regard to case."""
         lowered = name.lower()
-        found = (part for label, part in zip(self.labels, self.parts, strict=True) if label.lower() == lowered)
-        return next(found, None) if self.name == "struct" else None
+        types = (part for label, part in zip(self.labels, self.parts, strict=True) if label.lower() == lowered)
+        return next(types, None) if self.name == "struct" else None
 
 
 BOOLEAN = SparkType("boolean")
@@ -169,7 +169,7 @@ _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|\$?[\w.]+|'(?:[^'\\]|\\.)*'|[<>(),:])")
 
 
 class TypeText:
-    """A reader of types as text: Spark's own spelling, SQL's, and the column lists that `from_json` is given."""
+    """A reader of types as text: Spark's own spelling, SQL's, and the column lists that `from_json` takes."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -278,11 +278,11 @@ class TypeText:
 def _tokens(text: str) -> list[str]:
     tokens, at = [], 0
     while at < len(text.rstrip()):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise ValueError(f"{text!r} is not a type")
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     return tokens
 
 

@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
+import pyarrow as pa
 from sqlglot import exp
 
-from headwater.errors import NotSupportedYet, QueryRefused, UnboundedJoin
+from headwater import sql
+from headwater.findings import NotSupportedYet, QueryRefused, UnboundedJoin
+from headwater.operators import Expression, Named, Project, Stage
 from headwater.plan.bind import bind_pair
 from headwater.plan.calls import call_of, is_aggregate
 from headwater.plan.context import Context, Relation
 from headwater.plan.join import conjuncts_of, pair
-from headwater.plan.positions import columns_of, place
+from headwater.plan.positions import columns_of, locate, own_nodes
 from headwater.plan.scope import Scope
 from headwater.plan.source import source
-from headwater.plan.stages import Expression, Named, Project, Stage
-from headwater.sql.spelling import spell_name
 
 Lower = Callable[[Context, exp.Query], Relation]
 _KEY, _VALUE = "__key", "value"
@@ -36,11 +37,11 @@ _PLAIN = {"expressions", "from_", "where", "kind", "hint", "operation_modifiers"
 def with_values(
     context: Context, node: exp.Expr, scope: Scope, lower: Lower, *, is_condition: bool = False
 ) -> tuple[exp.Expr, Scope]:
-    """The expression with a column in the place of each subquery that stands for a value, and the scope that has it."""
+    """The expression with a column instead of each subquery that stands for a value, and the scope that has it."""
     root = exp.Paren(this=node.copy())
     for asked in list(_memberships(root)):
         if (counted := _counted(asked, scope, is_condition)) is not None:
-            asked.replace(place(counted, asked))
+            asked.replace(locate(counted, asked))
     if not any(_values(root)):
         return node, scope
     for query in list(_values(root)):
@@ -48,13 +49,13 @@ def with_values(
         select = query.unnest()
         if not isinstance(select, exp.Select) or len(select.expressions) != 1:
             refuse_value(context, query)
-            query.replace(place(exp.Null(), query))
+            query.replace(locate(exp.Null(), query))
             continue
         item = exp.Alias(this=select.expressions[0].unalias().copy(), alias=exp.to_identifier(_VALUE))
-        found = aggregated(context, select, [item], scope, name, lower)
-        column = exp.column(_VALUE, table=name) if found is not None else exp.Null()
-        scope = _unseen(found) if found is not None else scope
-        query.replace(place(column, query))
+        joined = aggregated(context, select, [item], scope, name, lower)
+        column = exp.column(_VALUE, table=name) if joined is not None else exp.Null()
+        scope = _unseen(joined) if joined is not None else scope
+        query.replace(locate(column, query))
     return root.this, scope
 
 
@@ -65,20 +66,20 @@ def _unseen(scope: Scope) -> Scope:
 
 def _values(node: exp.Expr) -> Iterator[exp.Subquery]:
     """The outermost subqueries of an expression that stand for a value."""
-    for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-        if isinstance(found, exp.Subquery) and not isinstance(found.parent, exp.In | exp.Exists):
-            yield found
+    for inner in own_nodes(node):
+        if isinstance(inner, exp.Subquery) and not isinstance(inner.parent, exp.In | exp.Exists):
+            yield inner
 
 
 def _memberships(node: exp.Expr) -> Iterator[exp.Exists | exp.In]:
-    """Where an expression asks whether a subquery has rows."""
-    for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-        if isinstance(found, exp.Exists) or (isinstance(found, exp.In) and found.args.get("query")):
-            yield found
+    """The questions in an expression whether a subquery has rows."""
+    for inner in own_nodes(node):
+        if isinstance(inner, exp.Exists) or (isinstance(inner, exp.In) and inner.args.get("query")):
+            yield inner
 
 
 def _counted(asked: exp.Exists | exp.In, scope: Scope, is_condition: bool) -> exp.Expr | None:
-    """Whether a subquery has rows, as a count; None where that would not be the same.
+    """The answer whether a subquery has rows, as a count; None where that would not be the same.
 
     IN may be unknown instead of false, which is all the same in a condition, but not below a NOT.
     """
@@ -87,13 +88,13 @@ def _counted(asked: exp.Exists | exp.In, scope: Scope, is_condition: bool) -> ex
         return None
     if isinstance(asked, exp.In):
         values = asked.this.expressions if isinstance(asked.this, exp.Tuple) else [asked.this]
-        above = [found for found in _above(asked) if not isinstance(found, exp.Paren | exp.And | exp.Or)]
+        above = [parent for parent in _above(asked) if not isinstance(parent, exp.Paren | exp.And | exp.Or)]
         if above or not is_condition or len(values) != len(select.expressions):
             return None
-        for value, found in zip(values, select.expressions, strict=True):
+        for value, item in zip(values, select.expressions, strict=True):
             if (outer := _qualified(value, scope, select)) is None:
                 return None
-            select = select.where(exp.EQ(this=found.unalias().copy(), expression=outer), copy=False)
+            select = select.where(exp.EQ(this=item.unalias().copy(), expression=outer), copy=False)
     select.set("expressions", [exp.Count(this=exp.Star())])
     return exp.Paren(this=exp.GT(this=exp.Subquery(this=select), expression=exp.Literal.number(0)))
 
@@ -101,10 +102,10 @@ def _counted(asked: exp.Exists | exp.In, scope: Scope, is_condition: bool) -> ex
 def _qualified(value: exp.Expr, scope: Scope, select: exp.Select) -> exp.Expr | None:
     """A value that means the same inside a subquery, whose columns may have the same names; None if none can."""
     root = exp.Paren(this=value.copy())
-    own = {found.alias_or_name.lower() for found in select.find_all(exp.Table, exp.Subquery)}
+    own = {part.alias_or_name.lower() for part in select.find_all(exp.Table, exp.Subquery)}
     for column in columns_of(root):
         named = column.table.lower()
-        having = [found.name for found in scope.sources if column.name.lower() in found.places]
+        having = [item.name for item in scope.sources if column.name.lower() in item.columns]
         of = named or next(iter(having), "").lower()
         if not of or of in own:
             return None
@@ -147,7 +148,7 @@ def aggregated(
         _refuse_unbounded(context, select)
         return None
     grouped = _grouped(select, inner, [node for node, _ in equal], items)
-    relation = lower(context, place(grouped, select))  # type: ignore[arg-type]
+    relation = lower(context, locate(grouped, select))  # type: ignore[arg-type]
     nothing = Scope(relation.stage, (), {})
     conditions: list[exp.Expr] = [
         exp.EQ(this=bind_pair(context, node, scope, nothing), expression=exp.column(f"{_KEY}{number}", table="r"))
@@ -156,14 +157,14 @@ def aggregated(
     joined = pair(context, scope, Scope.of(name, relation), "left", conditions, select)
     counts = [item.alias for item in items if _counts(item.this)]
     last = replace(joined.sources[-1], visible=tuple(item.alias for item in items))
-    found = Scope(joined.stage, (*joined.sources[:-1], last), joined.merged)
-    return found.on(_with_zeros(found.stage, [last.places[count.lower()] for count in counts])) if counts else found
+    shown = Scope(joined.stage, (*joined.sources[:-1], last), joined.merged)
+    return shown.on(_with_zeros(shown.stage, [last.columns[count.lower()] for count in counts])) if counts else shown
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    """Whether an expression has a value for no rows too: one count, or aggregates that are NULL then."""
-    calls = [found for found in node.walk(prune=is_aggregate) if is_aggregate(found)]
-    names = {call.info.name for found in calls if (call := call_of(found)) is not None}
+    """Tells whether an expression has a value for no rows too: one count, or aggregates that are NULL then."""
+    calls = [inner for inner in node.walk(prune=is_aggregate) if is_aggregate(inner)]
+    names = {call.info.name for inner in calls if (call := call_of(inner)) is not None}
     return bool(calls) and (not names & _COUNTS or calls == [node])
 
 
@@ -195,8 +196,8 @@ def _sides(node: exp.Expr, own: Scope) -> set[str]:
 
 
 def _is_window(node: exp.Expr, own: Scope) -> bool:
-    found = own.find(node.name, node.table or None) if isinstance(node, exp.Column) else []
-    return any(field.role is not None and field.role.bounds_window for field in found)
+    fields = own.find(node.name, node.table or None) if isinstance(node, exp.Column) else []
+    return any(field.role is not None and field.role.bounds_window for field in fields)
 
 
 def _refuse_unbounded(context: Context, select: exp.Select) -> None:
@@ -211,18 +212,19 @@ def _refuse_unbounded(context: Context, select: exp.Select) -> None:
 
 def _grouped(select: exp.Select, inner: list[exp.Expr], keys: list[exp.Expr], items: list[exp.Alias]) -> exp.Select:
     named = [exp.alias_(key.copy(), f"{_KEY}{number}") for number, key in enumerate(keys)]
-    found = exp.Select(expressions=[*named, *items], group=exp.Group(expressions=[key.copy() for key in keys]))
-    found.set("from_", select.args["from_"].copy())
+    grouped = exp.Select(expressions=[*named, *items], group=exp.Group(expressions=[key.copy() for key in keys]))
+    grouped.set("from_", select.args["from_"].copy())
     if inner:
-        found.set("where", exp.Where(this=exp.and_(*(part.copy() for part in inner))))
-    return found
+        grouped.set("where", exp.Where(this=exp.and_(*(part.copy() for part in inner))))
+    return grouped
 
 
 def _with_zeros(stage: Stage, counts: list[str]) -> Stage:
-    """The stage with 0 in the place of NULL in some columns."""
+    """The stage with 0 instead of NULL in some columns."""
     named = []
-    for found in stage.columns:
-        name = spell_name(found.name)
-        text = f"COALESCE({name}, CAST(0 AS BIGINT))" if found.name in counts else name
-        named.append(Named(found.name, Expression(text, found.type, found.nullable, (found.name,))))
+    for column in stage.columns:
+        zero = sql.cast(exp.Literal.number(0), pa.int64())
+        known = exp.Coalesce(this=exp.column(column.name), expressions=[zero])
+        counted = Expression.of(known, column.type, column.nullable, (column.name,))
+        named.append(Named(column.name, counted if column.name in counts else column.expression))
     return Project(stage.columns, stage, tuple(named), origin=stage.origin)

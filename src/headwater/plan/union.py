@@ -15,12 +15,12 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater import model
-from headwater.errors import NotSupportedYet, Origin, QueryRefused, TypeMismatch
+from headwater import model, sql
+from headwater.errors import Origin
+from headwater.findings import NotSupportedYet, QueryRefused, TypeMismatch
+from headwater.operators import Aggregate, Call, Deduplicate, Expression, Field, Named, Project, Stage, Union
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import common_type
-from headwater.plan.stages import Aggregate, Call, Deduplicate, Expression, Field, Named, Project, Stage, Union
-from headwater.sql.spelling import spell_name
 
 _SIDE, _LEAST, _MOST = "__side", "__least", "__most"
 
@@ -39,10 +39,10 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
     if pairs is None:
         return Relation(first.stage, complete=False)
     fields = tuple(_field(context, query, one, other) for one, other in pairs)
-    places = tuple(zip(*pairs, strict=True))
+    sides = tuple(zip(*pairs, strict=True))
     parts = [
-        _shaped(part, _places(branch.stage, chosen), fields, None if isinstance(query, exp.Union) else number)
-        for number, (branch, chosen) in enumerate(zip(branches, places, strict=True), start=1)
+        _shaped(part, _indexes(branch.stage, chosen), fields, None if isinstance(query, exp.Union) else number)
+        for number, (branch, chosen) in enumerate(zip(branches, sides, strict=True), start=1)
         for part in _parts(branch.stage, distinct=isinstance(query, exp.Union) and distinct)
     ]
     origin = context.origin(query)
@@ -50,7 +50,7 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
         return Relation(_compared(query, parts, fields, origin), complete)
     stage: Stage = Union(fields, tuple(parts), origin=origin)
     if distinct:
-        stage = Deduplicate(fields, stage, tuple(map(_column, fields)), origin=origin)
+        stage = Deduplicate(fields, stage, tuple(field.expression for field in fields), origin=origin)
     return Relation(stage, complete)
 
 
@@ -116,8 +116,8 @@ def _word(query: exp.SetOperation) -> str:
     return type(query).__name__.upper()
 
 
-def _places(stage: Stage, chosen: Sequence[Field | None]) -> list[int | None]:
-    """Where in a stage's visible columns those are that correspond to the columns of the union."""
+def _indexes(stage: Stage, chosen: Sequence[Field | None]) -> list[int | None]:
+    """The positions among a stage's visible columns of those that correspond to the columns of the union."""
     visible = stage.visible
     return [None if field is None else visible.index(field) for field in chosen]
 
@@ -127,20 +127,19 @@ def _compared(query: exp.SetOperation, parts: list[Stage], fields: tuple[Field, 
     side = Field(_SIDE, pa.int32(), False)
     rows = Union((*fields, side), tuple(parts), origin=origin)
     calls = tuple(
-        Call(name, function, Expression(f"{function}({spell_name(_SIDE)})", side.type, True, (_SIDE,)))
-        for name, function in ((_LEAST, "min"), (_MOST, "max"))
+        Call(name, function, Expression(f"{function}({_SIDE})", side.type, True, (_SIDE,), tree=tree))
+        for name, function, tree in (
+            (_LEAST, "min", exp.Min(this=exp.column(_SIDE))),
+            (_MOST, "max", exp.Max(this=exp.column(_SIDE))),
+        )
     )
-    shown = f"{_LEAST} = 1 AND {_MOST} = {2 if isinstance(query, exp.Intersect) else 1}"
-    having = Expression(shown, pa.bool_(), True, (_LEAST, _MOST))
-    keys = tuple(Named(field.name, _column(field)) for field in fields)
+    sides = exp.column(_LEAST).eq(1), exp.column(_MOST).eq(2 if isinstance(query, exp.Intersect) else 1)
+    having = Expression.of(exp.and_(*sides), pa.bool_(), True, (_LEAST, _MOST))
+    keys = tuple(Named(field.name, field.expression) for field in fields)
     window = next((field.window for field in fields if field.role and field.role.bounds_window), None)
     columns = (*fields, *(Field(call.name, side.type, True) for call in calls))
     groups = Aggregate(columns, rows, keys, calls, having, window, origin=origin)
     return Project(fields, groups, keys, origin=origin)
-
-
-def _column(field: Field) -> Expression:
-    return Expression(spell_name(field.name), field.type, field.nullable, (field.name,))
 
 
 def _parts(branch: Stage, distinct: bool) -> tuple[Stage, ...]:
@@ -177,9 +176,9 @@ def _field(context: Context, query: exp.Expr, one: Field | None, other: Field | 
     )
 
 
-def _shaped(branch: Stage, places: list[int | None], fields: tuple[Field, ...], side: int | None = None) -> Stage:
+def _shaped(branch: Stage, indexes: list[int | None], fields: tuple[Field, ...], side: int | None = None) -> Stage:
     """The branch with the columns of the union, and which side it is."""
-    chosen = [None if place is None else branch.visible[place] for place in places]
+    chosen = [None if index is None else branch.visible[index] for index in indexes]
     pairs = list(zip(chosen, fields, strict=True))
     named = tuple(Named(target.name, _cast(field, target)) for field, target in pairs)
     columns = tuple(
@@ -189,14 +188,14 @@ def _shaped(branch: Stage, places: list[int | None], fields: tuple[Field, ...], 
         for field, target in pairs
     )
     if side is not None:
-        named = (*named, Named(_SIDE, Expression(str(side), pa.int32(), False)))
+        named = (*named, Named(_SIDE, Expression.of(exp.Literal.number(side), pa.int32(), False)))
         columns = (*columns, Field(_SIDE, pa.int32(), False))
     return Project(columns, branch, named)
 
 
 def _cast(field: Field | None, target: Field) -> Expression:
     if field is None:
-        return Expression(f"CAST(NULL AS {model.spell_type(target.type)})", target.type, True)
-    name = spell_name(field.name)
-    text = name if field.type == target.type else f"CAST({name} AS {model.spell_type(target.type)})"
-    return Expression(text, target.type, field.nullable, (field.name,))
+        return Expression.of(sql.cast(exp.Null(), target.type), target.type)
+    if field.type == target.type:
+        return field.expression
+    return Expression.of(sql.cast(exp.column(field.name), target.type), target.type, field.nullable, (field.name,))

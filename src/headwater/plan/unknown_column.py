@@ -7,15 +7,15 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater.errors import UnknownColumn
+from headwater.findings import UnknownColumn
+from headwater.operators import Role, Stage
 from headwater.plan.context import Context
-from headwater.plan.prune import WINDOW_COLUMNS
 from headwater.plan.scope import Scope
-from headwater.plan.stages import Role, Stage
+from headwater.sql import WINDOW_COLUMNS
 from headwater.sql.refusal import did_you_mean
 
 _TIMES = ("rowtime", "row_time", "event_time", "eventtime", "proctime", "timestamp", "_timestamp", "ts", "time")
-"""What other systems call the time of a row."""
+"""The names of other systems for the time of a row."""
 _WINDOWS = (*WINDOW_COLUMNS, "windowstart", "windowend", "window")
 
 
@@ -39,7 +39,7 @@ def _hint(
     context: Context, column: exp.Expr, parts: Sequence[str], scopes: Collection[Scope], known: Sequence[str]
 ) -> str:
     name = parts[-1]
-    owners = [source.name for scope in scopes for source in scope.sources if name.lower() in source.places]
+    owners = [source.name for scope in scopes for source in scope.sources if name.lower() in source.columns]
     if len(parts) > 1 and owners:
         return f"Write {' or '.join(f'{owner}.{name}' if owner else name for owner in owners)}."
     near = did_you_mean(name, known)
@@ -87,5 +87,5 @@ def _hint_of_hyphen(column: exp.Expr) -> str | None:
 
 def _hint_of_input(name: str, scopes: Collection[Scope]) -> str | None:
     sources = [source for scope in scopes for source in scope.sources]
-    found = next((source for source in sources if source.name.lower() == name.lower()), None)
-    return f"{name} is what is read: write a column of it, like {name}.{found.visible[0]}." if found else None
+    source = next((source for source in sources if source.name.lower() == name.lower()), None)
+    return f"{name} is what is read: write a column of it, like {name}.{source.visible[0]}." if source else None

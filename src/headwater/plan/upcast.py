@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwater import model
-from headwater.errors import Finding, OptionRefused, UnknownName
+from headwater.errors import Finding
+from headwater.findings import OptionRefused, UnknownName
 
 
 def judge_upcasts(project: model.Project) -> Iterator[Finding]:
-    """What is wrong with upcasts by themselves: of nothing, or of a version that isn't earlier."""
+    """The findings about upcasts by themselves: of nothing, or of a version that isn't earlier."""
     for upcast in project.upcasts:
-        found = project.find(upcast.topic)
-        if not isinstance(found, model.Topic):
+        topic = project.find(upcast.topic)
+        if not isinstance(topic, model.Topic):
             yield UnknownName(
                 f'an upcast is of "{upcast.topic}", which is no stream or table',
                 hint="Name one that is declared.",
                 origin=upcast.origin,
                 name=upcast.topic,
             )
-        elif upcast.from_version >= found.version:
+        elif upcast.from_version >= topic.version:
             yield OptionRefused(
-                f'an upcast of "{found.name}" is from version {upcast.from_version}, which is not earlier',
-                detail=f'"{found.name}" is of version {found.version}.',
+                f'an upcast of "{topic.name}" is from version {upcast.from_version}, which is not earlier',
+                detail=f'"{topic.name}" is of version {topic.version}.',
                 hint=f"Say version = {upcast.from_version + 1} in its declaration, or leave the upcast out.",
                 origin=upcast.origin,
-                topic=found.name,
+                topic=topic.name,
             )
 
 
 def judge_versions(topic: model.Topic) -> Iterator[Finding]:
-    """What is missing on the way from the first version that is declared to today's."""
+    """The upcasts that are missing from the first version that is declared to today's."""
     versions = [upcast.from_version for upcast in topic.upcasts]
     for version in range(min(versions, default=topic.version), topic.version):
         if version not in versions:

@@ -1,4 +1,4 @@
-"""What a Python function uses of its project: the text behind the names in it.
+"""The parts of its project that a Python function uses: the text behind the names in it.
 
 A function's own source isn't all that decides its values. It calls other functions, and reads constants, of its file
 and of the files beside it. `used_by` gives all of that as one text, so that a change of any of it is a change of the
@@ -38,7 +38,7 @@ def whole_source(source: str, function: Callable[..., Any]) -> str:
 
 
 def used_by(function: Callable[..., Any]) -> list[str]:
-    """What a function uses of its project, as `name = text`, in the order of its use."""
+    """The parts of its project that a function uses, as `name = text`, in the order of its use."""
     if not isinstance(function, FunctionType):
         return []
     folder = Path(function.__code__.co_filename).parent
@@ -53,7 +53,7 @@ class _Uses:
         self._seen = seen
 
     def of_function(self, function: FunctionType) -> Iterator[str]:
-        """What the names in a function stand for."""
+        """The values of the names in a function."""
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         enclosed = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
         known: Mapping[str, Any] = {**function.__globals__, **enclosed}
@@ -73,9 +73,9 @@ class _Uses:
                 yield from self.of_function(value)
             case ModuleType() | type():
                 yield f"{name} ="
-                for inner, found in list(vars(value).items()):
-                    if not inner.startswith("__") or isinstance(found, FunctionType):
-                        yield from self._value(f"{name}.{inner}", found)
+                for inner, member in list(vars(value).items()):
+                    if not inner.startswith("__") or isinstance(member, FunctionType):
+                        yield from self._value(f"{name}.{inner}", member)
             case model.Stream() | model.Table() | model.View() | model.Function():
                 return
             case _:
@@ -92,8 +92,8 @@ def _file_of(value: FunctionType | type | ModuleType) -> Path | None:
         return Path(value.__code__.co_filename)
     if isinstance(value, ModuleType):
         return Path(value.__file__) if value.__file__ else None
-    methods = (_unwrapped(found) for found in vars(value).values())
-    files = (Path(found.__code__.co_filename) for found in methods if isinstance(found, FunctionType))
+    methods = (_unwrapped(member) for member in vars(value).values())
+    files = (Path(member.__code__.co_filename) for member in methods if isinstance(member, FunctionType))
     return next((file for file in files if file.suffix == ".py"), None)
 
 
@@ -114,8 +114,8 @@ def _is_filled(cell: Any) -> bool:
 def _names(code: CodeType) -> Iterator[str]:
     """The names in a function's code and in the functions inside it, each once."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    found = [*code.co_names, *code.co_freevars, *(name for nested in inner for name in _names(nested))]
-    yield from dict.fromkeys(found)
+    names = [*code.co_names, *code.co_freevars, *(name for nested in inner for name in _names(nested))]
+    yield from dict.fromkeys(names)
 
 
 def _text_of(function: FunctionType) -> str:
@@ -130,7 +130,7 @@ def _spelled(value: Any) -> str:
     if isinstance(value, set | frozenset):
         return f"{{{', '.join(sorted(map(_spelled, value)))}}}"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_spelled(key)}: {_spelled(found)}' for key, found in value.items())}}}"
+        return f"{{{', '.join(f'{_spelled(key)}: {_spelled(held)}' for key, held in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_spelled, value))}]"
     text = repr(value)

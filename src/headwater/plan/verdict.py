@@ -8,14 +8,13 @@ from datetime import timedelta
 import pyarrow as pa
 
 from headwater import model
-from headwater.errors import (
+from headwater.errors import Finding, Origin
+from headwater.findings import (
     EmitRefused,
-    Finding,
     KeyNotInOutput,
     NotSupportedYet,
     NoWatermark,
     OptionRefused,
-    Origin,
     ReservedName,
     StoreRefused,
     UnboundedState,
@@ -24,25 +23,16 @@ from headwater.errors import (
     WindowRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
-from headwater.plan.bounding import remedy_of
+from headwater.operators import Stage
+from headwater.operators.assign.stage import ungrouped_sessions
+from headwater.operators.remedy import TAKE_A_TIME_THAT_STAYS, without_partner
+from headwater.operators.scan.stage import is_table, scans_of
+from headwater.operators.stage import times_among_keys
 from headwater.plan.context import Context
 from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.sets import NUMBER
-from headwater.plan.stages import (
-    STATELESS,
-    Aggregate,
-    Apply,
-    Assign,
-    Expand,
-    Filter,
-    Join,
-    Late,
-    Project,
-    Scan,
-    Stage,
-)
-from headwater.plan.state import is_table, known_reach, reach, times_among_keys, unbounded
+from headwater.plan.state import known_reach, unbounded
 from headwater.sql.refusal import did_you_mean
 
 
@@ -88,7 +78,7 @@ def _judge_names(context: Context, root: Stage) -> None:
 
 
 def _judge_types(context: Context, root: Stage) -> None:
-    refused = any(found.fields.get("view") == context.view.name for found in context.findings)
+    refused = any(finding.fields.get("view") == context.view.name for finding in context.findings)
     for field in root.visible:
         void = pa.types.is_null(field.type)
         if model.can_be_logged(field.type) or (void and refused):
@@ -109,14 +99,14 @@ def _judge_state(context: Context, root: Stage) -> None:
     view = context.view
     stated = view.horizon if view.horizon is not None else view.retention
     for stage in unbounded(root):
-        remedy = remedy_of(stage) if stated is None else None
+        remedy = stage.remedy if stated is None else None
         if remedy is not None and not any(is_table(below) for below in stage.inputs):
-            detail = _why_endless(stage) or remedy.detail
-            _report(context, UnboundedState, remedy.what, stage.origin, detail=detail, hint=remedy.hint)
+            detail, hint = _why_endless(stage) or (remedy.detail, remedy.hint)
+            _report(context, UnboundedState, remedy.what, stage.origin, detail=detail, hint=hint)
     judge_endless(context, root, stated)
     _judge_retention(context, root)
     needed = known_reach(root)
-    if stated is not None and stated < needed and not isinstance(root, Apply):
+    if stated is not None and stated < needed and not root.is_opaque:
         name = "horizon" if view.horizon is not None else "retention"
         _report(
             context,
@@ -129,12 +119,10 @@ def _judge_state(context: Context, root: Stage) -> None:
         )
 
 
-def _why_endless(stage: Stage) -> str | None:
-    """Why a group that has a time among its keys never ends; None if it has none."""
+def _why_endless(stage: Stage) -> tuple[str, str] | None:
+    """Tells why a group that has a time among its keys never ends, and what to write; None if it has none."""
     missing = next((field.name for field in times_among_keys(stage) if field.nullable), None)
-    if missing is None:
-        return None
-    return f'Its column "{missing}" is a time, but rows without a partner don\'t have it, and their group never ends.'
+    return None if missing is None else (without_partner(missing), TAKE_A_TIME_THAT_STAYS)
 
 
 def _judge_retention(context: Context, root: Stage) -> None:
@@ -149,7 +137,7 @@ def _judge_retention(context: Context, root: Stage) -> None:
             detail=f"It states {model.spell_duration(view.retention)}: no row would ever count.",
             hint="Write how long a row counts, like retention = '7 days'.",
         )
-    if view.retention is not None and all(reach(stage) is not None for stage in root.walk()):
+    if view.retention is not None and all(stage.reach is not None for stage in root.walk()):
         _report(
             context,
             OptionRefused,
@@ -160,30 +148,27 @@ def _judge_retention(context: Context, root: Stage) -> None:
         )
 
 
-def _judge_sessions(context: Context, root: Stage, grouped: bool = False) -> None:
+def _judge_sessions(context: Context, root: Stage) -> None:
     """The bounds of a session are known once its rows are grouped, and not before."""
-    if isinstance(root, Assign) and isinstance(root.window, model.Session) and not grouped:
+    for stage in ungrouped_sessions(root):
         _report(
             context,
             WindowRefused,
             "reads the bounds of sessions without grouping by them",
-            root.origin,
+            stage.origin,
             detail="A session has no bounds until all of its rows have come.",
             hint="Group by window_start, window_end and the columns of PARTITION BY.",
         )
-    passes = isinstance(root, Filter | Project | Expand) and grouped
-    for below in root.inputs if not isinstance(root, Late) else ():
-        _judge_sessions(context, below, isinstance(root, Aggregate) or passes)
 
 
 def _judge_watermarks(context: Context, root: Stage) -> None:
     """State needs a watermark, wherever the query itself doesn't speak of time."""
-    reported = {found.fields.get("topic") for found in context.findings if _is_no_watermark(found, context)}
-    stateful = next((stage for stage in root.walk() if not isinstance(stage, STATELESS)), None)
+    reported = {finding.fields.get("topic") for finding in context.findings if _is_no_watermark(finding, context)}
+    stateful = next((stage for stage in root.walk() if stage.keeps_state), None)
     if stateful is None:
         _judge_copies(context, root)
         return
-    for scan in (stage for stage in root.walk() if isinstance(stage, Scan)):
+    for scan in scans_of(root):
         if not scan.watermarked and scan.kind == "stream" and scan.relation not in reported:
             time = scan.time or "at"
             _report(
@@ -199,7 +184,7 @@ def _judge_watermarks(context: Context, root: Stage) -> None:
 
 def _judge_copies(context: Context, root: Stage) -> None:
     """Copies of an event are looked for among the events of its time."""
-    scans = [stage for stage in root.walk() if isinstance(stage, Scan) and stage.unique and stage.time is None]
+    scans = [scan for scan in scans_of(root) if scan.unique and scan.time is None]
     for scan in {scan.relation: scan for scan in scans}.values():
         _report(
             context,
@@ -218,7 +203,7 @@ def _is_no_watermark(finding: Finding, context: Context) -> bool:
 
 def _judge_tables(context: Context, root: Stage) -> None:
     for stage in root.walk():
-        if not isinstance(stage, (*STATELESS, Join)) and any(is_table(below) for below in stage.inputs):
+        if stage.keeps_state and not stage.joins_rows and any(is_table(below) for below in stage.inputs):
             _report(
                 context,
                 NotSupportedYet,
@@ -246,28 +231,20 @@ def _judge_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
         )
 
 
-_SPELLED = {NUMBER: f"{NUMBER}() AS level"}
-
-
 def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
-    last = next((stage for stage in reversed(list(root.walk())) if not isinstance(stage, STATELESS)), root)
-    computed = _computed_keys(root)
-    spelled = {**computed, **_SPELLED}
-    names = " and ".join(f'"{computed.get(name, name).partition(" AS ")[0]}"' for name in missing)
+    last = next((stage for stage in reversed(list(root.walk())) if stage.keeps_state), root)
+    computed = root.group_key.computed if root.group_key is not None else {}
+    shown = {name: f"{expression} AS {name}" for name, expression in computed.items()}
+    shown[NUMBER] = f"{NUMBER}() AS level"
+    names = " and ".join(f'"{computed.get(name, name)}"' for name in missing)
     _report(
         context,
         KeyNotInOutput,
         f"groups by {names} without showing {'it' if len(missing) == 1 else 'them'}",
         last.origin,
         detail="Rows of the view would be told apart by what nobody sees.",
-        hint=f"Add {', '.join(spelled.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
+        hint=f"Add {', '.join(shown.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
     )
-
-
-def _computed_keys(root: Stage) -> dict[str, str]:
-    """How to show the keys of groups that are no columns."""
-    keys = (named for stage in root.walk() if isinstance(stage, Aggregate) for named in stage.keys)
-    return {named.name: f"{named.expression.sql} AS {named.name}" for named in keys if not named.expression.is_column}
 
 
 def _judge_emit(context: Context, root: Stage) -> None:
@@ -306,7 +283,7 @@ def _judge_execution(context: Context, root: Stage) -> None:
 
 def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -> None:
     view = context.view
-    known = {found.name: found for found in stores}
+    known = {store.name: store for store in stores}
     for name in view.stores:
         if name not in known:
             _report(
@@ -321,7 +298,7 @@ def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -
     emit = execution(view, root).emit
     for store in named:
         if emit not in store.takes:
-            takes = " and ".join(sorted(found.value for found in store.takes)) or "nothing"
+            takes = " and ".join(sorted(kept.value for kept in store.takes)) or "nothing"
             _report(
                 context,
                 StoreRefused,
@@ -333,8 +310,8 @@ def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -
 
 
 def _judge_inputs(context: Context, root: Stage, unsettled: Sequence[str]) -> None:
-    for scan in root.walk():
-        if isinstance(scan, Scan) and scan.kind == "view" and scan.time is None and scan.relation not in unsettled:
+    for scan in scans_of(root):
+        if scan.kind == "view" and scan.time is None and scan.relation not in unsettled:
             _report(
                 context,
                 NoWatermark,

@@ -30,7 +30,7 @@ Sequence = tuple[str, int]
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of an append: rows in the log, dead letters, and the watermark after it.
+    """The outcome of an append: rows in the log, dead letters, and the watermark after it.
 
     `commit` is the number of the (last) commit, `behind` how many rows came with an event time before the watermark,
     `repeated` that the same sequence had been appended before, `unknown` how many of the events had each field that no
@@ -48,7 +48,7 @@ class Receipt:
 
     @property
     def became(self) -> Literal["rows", "rows and dead letters", "dead letters", "nothing"]:
-        """What the events became; nothing, if there were none. The same if the same sequence is appended again."""
+        """The fate of the events; nothing, if there were none. The same if the same sequence is appended again."""
         if self.rows and self.dead:
             return "rows and dead letters"
         return "rows" if self.rows else "dead letters" if self.dead else "nothing"
@@ -64,7 +64,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a long append has come."""
+    """The progress of a long append."""
 
     rows: int
     dead: int
@@ -88,7 +88,7 @@ class Load:
 
     @property
     def name(self) -> str:
-        """What its dead letters say where they came from."""
+        """The name by which its dead letters say where they came from."""
         return Path(self.file).name if isinstance(self.file, str | Path) else "stream"
 
     def rewind(self) -> None:
@@ -118,7 +118,7 @@ class Appender:
         self._decoders: dict[str, Decoder] = {}
 
     def decoder(self, topic: str) -> Decoder:
-        """What reads the events of a topic."""
+        """The decoder of the events of a topic."""
         declared = self._logs.of(topic).topic
         with self._guard:
             return self._decoders.setdefault(declared.name, Decoder(declared))

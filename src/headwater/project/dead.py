@@ -8,22 +8,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater import model
-from headwater.intake import Decoder
 from headwater.intake.attempts import record_redrive, with_attempts
-from headwater.intake.messages import Codec
 from headwater.intake.redrive import Redriven, count_open, open_letters, redrive
 from headwater.log import read as reading
+from headwater.operate.audit import Audit
 from headwater.outlets.dead import seen_once
+from headwater.project.append import Appender
 from headwater.project.declarations import Declarations
+from headwater.project.intake import Intakes
 from headwater.project.logs import Logs, Since
 
 
 class Letters:
     """Reads dead letters, and brings back what can be read by now."""
 
-    def __init__(self, declarations: Declarations, logs: Logs) -> None:
+    def __init__(
+        self, declarations: Declarations, logs: Logs, appender: Appender, intakes: Intakes, audit: Audit
+    ) -> None:
         self._declarations = declarations
         self._logs = logs
+        self._appender = appender
+        self._intakes = intakes
+        self._audit = audit
 
     def read(self, name: str, since: Since, error: str | None) -> pa.Table:
         """The dead letters of a topic or an outlet; see `Project.dead`."""
@@ -31,12 +37,14 @@ class Letters:
             log = self._logs.undelivered(self._declarations.plan().outlet(name))
             return seen_once(_of_class(reading.read(log, self._logs.first(log, since)), error))
         dead = self._logs.dead(name)
-        found = open_letters(self._logs.of(name), reading.read(dead, self._logs.first(dead, since)))
-        return with_attempts(self._logs.redrives(name), _of_class(found, error))
+        letters = open_letters(self._logs.of(name), reading.read(dead, self._logs.first(dead, since)))
+        return with_attempts(self._logs.redrives(name), _of_class(letters, error))
 
-    def redrive(self, topic: str, since: Since, error: str | None, decoder: Decoder, codec: Codec | None) -> Redriven:
+    def redrive(self, topic: str, since: Since, error: str | None) -> Redriven:
         """Append what can be read now; see `Project.redrive`."""
         log, dead = self._logs.of(topic), self._logs.dead(topic)
+        codec, decoder = self._intakes.codec(log.topic), self._appender.decoder(topic)
+        self._audit.note("redrive", log.topic.name, since=since, error=error)
         first, last = self._logs.first(dead, since), dead.head
         done = redrive(log, dead, decoder, codec=codec, first=first, error=error)
         if done.rows or done.dead:
@@ -45,7 +53,7 @@ class Letters:
         return done
 
     def count(self, topics: Iterable[str]) -> int:
-        """How many letters of topics no redrive has brought back."""
+        """The number of letters of topics that no redrive has brought back."""
         return sum(count_open(self._logs.of(name), self._logs.dead(name)) for name in topics)
 
 

@@ -22,7 +22,7 @@ _NOWHERE = Origin("")
 
 @dataclass(frozen=True)
 class _Read:
-    """What a folder declares, and what is wrong with its files."""
+    """The declarations of a folder, and what is wrong with its files."""
 
     declared: model.Project
     findings: tuple[Finding, ...]
@@ -37,9 +37,10 @@ class _Read:
 
 
 class Declarations:
-    """What was taken from a folder, and its plan, which is made when it is first asked for. Thread-safe.
+    """The declarations of a folder, and their plan, which is made when it is first asked for. Thread-safe.
 
-    `guard` is held while they are planned or exchanged; so does who opens something that follows an exchange.
+    `guard` is held while they are planned or exchanged; so does who opens something that follows an exchange. Each of
+    the `followers` is called with the plan that takes the place of another, and what changes.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -47,16 +48,17 @@ class Declarations:
         self._settings = settings
         self._taken = self._read()
         self._plan: Plan | None = None
+        self.followers: list[Callable[[Plan, Promotion], None]] = []
         self.guard = threading.RLock()
 
     @property
     def declared(self) -> model.Project:
-        """What is declared; names may still clash until it is checked."""
+        """The declarations; names may still clash until they are checked."""
         return self._taken.declared
 
     @property
     def are_whole(self) -> bool:
-        """Whether every file could be read."""
+        """Tells whether every file could be read."""
         return not self._taken.findings
 
     @property
@@ -75,8 +77,8 @@ class Declarations:
         """The plan of what has no errors; `CheckFailed` with every finding of what has."""
         return self.check().checked()
 
-    def promote(self, take_over: Callable[[Plan, Promotion], None], *, only_tell: bool = False) -> Promotion:
-        """Take what is in the folder now, and let whoever follows take it over; tell what changes.
+    def exchange(self, *, only_tell: bool = False) -> Promotion:
+        """Take what is in the folder now, and let who follows take it over; tell what changes.
 
         `CheckFailed` if it has errors, `PromotionRefused` if a run can't take it over; nothing is changed then. With
         `only_tell`, nothing is changed either way.
@@ -87,16 +89,17 @@ class Declarations:
             promotion = compare(before, after)
             if not only_tell:
                 self._taken, self._plan = read, after
-                take_over(after, promotion)
+                for take_over in self.followers:
+                    take_over(after, promotion)
             return promotion
 
     def topic(self, name: str) -> model.Topic:
         """The declared stream or table of that name."""
-        found = self.declared.find(name)
-        if isinstance(found, model.Topic):
-            if found.personal:
+        declared = self.declared.find(name)
+        if isinstance(declared, model.Topic):
+            if declared.personal:
                 self.plan()
-            return found
+            return declared
         if not self.are_whole:
             raise CheckFailed(self._taken.findings)
         known = ", ".join(sorted(topic.name for topic in self.declared.topics)) or "none"

@@ -6,22 +6,28 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from headwater import model
 from headwater.config import Settings
-from headwater.errors import HeadwaterError
-from headwater.intake.place import Surroundings, open_intake, open_kafka
+from headwater.errors import ArgumentRefused, HeadwaterError
+from headwater.installed import extra
+from headwater.intake.messages import Codec
+from headwater.intake.opening import Surroundings, open_codec, open_intake, open_kafka
 from headwater.intake.protocol import Taken
 from headwater.intake.run import Intake
-from headwater.intake.schema.registry import SchemaRegistry
+from headwater.log.producer import Move
 from headwater.operate.backlog import Backlog
 from headwater.operate.intake import drain, taking_in
 from headwater.operate.status import TopicStatus, topic_status
 from headwater.operate.wish import Wishes
 from headwater.project.declarations import Declarations
 from headwater.project.logs import Logs
+from headwater.schemas.registry import SchemaRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,8 +65,15 @@ class Intakes:
             self._schemas = self._schemas or SchemaRegistry(log)
             return self._schemas
 
-    def open(self, topics: Sequence[str], waits: Waits) -> list[Intake]:
-        """The intakes of topics, of all that declare one if none is named."""
+    def codec(self, topic: model.Topic) -> Codec | None:
+        """The codec of a topic's messages, if they have a schema; see `open_codec`."""
+        return open_codec(topic, self._settings.kafka, self.schemas)
+
+    def open(self, *topics: str, waits: Waits = lambda _, __: None) -> list[Intake]:
+        """The intakes of topics, by default of all that declare one, to be run by the caller.
+
+        `waits` is told by a run what it waits for, and (None) when it goes on.
+        """
 
         def note(topic: str, error: HeadwaterError | None) -> None:
             self._waiting[topic] = error
@@ -72,7 +85,7 @@ class Intakes:
 
     def take_in(self, topics: Sequence[str], bulk_above: int | None, spark: Callable[[], SparkSession]) -> list[Taken]:
         """Fetch what there is, a backlog larger than `bulk_above` by tasks of Spark; see `Project.take_in`."""
-        opened = self.open(topics, lambda _, __: None)
+        opened = self.open(*topics)
         chosen = [one for one in opened if not self._wishes.paused("intake", one.log.topic.name)]
         names = [one.log.topic.name for one in chosen]
         bulk = {} if bulk_above is None else {name: self._take_backlog(name, bulk_above, spark) for name in names}
@@ -88,10 +101,10 @@ class Intakes:
             self._stopped[topic] = error
             failed(error)
 
-        return taking_in(self.open((), waits), self._wishes, stopped)
+        return taking_in(self.open(waits=waits), self._wishes, stopped)
 
     def status(self, topic: str) -> TopicStatus:
-        """How a topic is, and its intake if it has one."""
+        """The status of a topic, and of its intake if it has one."""
         log, dead = self._logs.of(topic), self._logs.dead(topic)
         paused = self._wishes.paused("intake", topic)
         return topic_status(log, dead, self._waiting.get(topic), self._stopped.get(topic), paused)
@@ -100,8 +113,22 @@ class Intakes:
         log, dead = self._logs.of(topic.name), self._logs.dead(topic.name)
         return open_intake(log, dead, self._surroundings(topic), committed=self._logs.committed, waits=waits)
 
+    def read_again(self, topic: model.Topic, moves: Sequence[Move], arrived_at: datetime) -> tuple[pa.Table, pa.Array]:
+        """The rows that an intake from Kafka has moved over, and of each the source."""
+        if not isinstance(topic.intake, model.Kafka):
+            raise ArgumentRefused(
+                f'the source of "{topic.name}" can\'t be read again',
+                detail="Only Kafka gives the same events for the same positions.",
+                hint="Put it back from a backup (--from URL), or declare it lost (--declare-lost).",
+                topic=topic.name,
+            )
+        with extra("kafka", f'the intake of "{topic.name}"', topic=topic.name):
+            from headwater.intake.kafka.again import read_again
+        options = self._settings.kafka.get(topic.intake.cluster, {})
+        return read_again(topic, options, self._group(topic), self.schemas, moves, arrived_at)
+
     def _take_backlog(self, name: str, above: int, spark: Callable[[], SparkSession]) -> Taken | None:
-        """What tasks of Spark took in; None if the backlog is not that large, isn't Kafka's, or needs one process."""
+        """Take in by tasks of Spark; None if the backlog is not that large, isn't Kafka's, or needs one process."""
         topic = self._declarations.topic(name)
         kafka = topic.intake
         if not isinstance(kafka, model.Kafka) or kafka.dead_topic is not None:
@@ -131,9 +158,9 @@ class Intakes:
         )
 
     def _group(self, topic: model.Topic) -> str:
-        """What Kafka calls those who take in a topic: the project, and the topic too if others read the same."""
+        """The name in Kafka of those who take in a topic: the project, and the topic too if others read the same."""
         mine, group = topic.intake, f"headwater.{self._settings.name}"
-        others = (found.intake for found in self._declarations.declared.topics if found.name != topic.name)
+        others = (another.intake for another in self._declarations.declared.topics if another.name != topic.name)
         is_shared = isinstance(mine, model.Kafka) and any(
             isinstance(other, model.Kafka) and mine.overlaps(other) for other in others
         )
@@ -141,7 +168,7 @@ class Intakes:
 
 
 def _together(bulk: Taken | None, rest: Taken) -> Taken:
-    """What was taken in by tasks of Spark, if anything was, and then by this process."""
+    """The sum of what was taken in by tasks of Spark, if anything was, and then by this process."""
     if bulk is None:
         return rest
     return replace(rest, rows=bulk.rows + rest.rows, dead=bulk.dead + rest.dead, path=bulk.path)

@@ -14,14 +14,14 @@ from headwater import model
 from headwater.config import Settings
 from headwater.intake.attempts import redrives_topic
 from headwater.intake.dead import dead_topic
-from headwater.intake.schema.known import TOPIC as SCHEMAS
 from headwater.log import Storage, TopicLog, folder_of, open_storage
 from headwater.log import read as reading
 from headwater.log.journal import Now
 from headwater.log.maintenance import Maintainer
-from headwater.outlets.dead import letters_topic
+from headwater.outlets.dead import undelivered_topic
 from headwater.plan import PlannedOutlet, PlannedView
 from headwater.project.declarations import Declarations
+from headwater.schemas.known import TOPIC as SCHEMAS
 
 Since = int | datetime | timedelta | None
 """A commit, an instant of arrival, or how long ago."""
@@ -50,12 +50,12 @@ class Logs:
         return self._open("dead", dead_topic(self._declarations.topic(topic)))
 
     def redrives(self, topic: str) -> TopicLog:
-        """What became of dead letters that were read again."""
+        """The log of what became of dead letters that were read again."""
         return self._open("redrives", redrives_topic(self._declarations.topic(topic)))
 
     def undelivered(self, planned: PlannedOutlet) -> TopicLog:
         """The dead letters of an outlet."""
-        return self._open("undelivered", letters_topic(planned.outlet))
+        return self._open("undelivered", undelivered_topic(planned.outlet))
 
     def derived(self, planned: PlannedView) -> TopicLog:
         """The final rows of a view. A changed declaration gives others, and so another log: each plan has its own."""
@@ -66,16 +66,16 @@ class Logs:
         return self._open("schemas", SCHEMAS)
 
     def taken_in(self, kind: str, topic: model.Topic) -> TopicLog:
-        """What an intake of some kind keeps about what it has taken in."""
+        """The log of what an intake of some kind keeps about what it has taken in."""
         return self._open(f"intake/{kind}", topic)
 
     @property
     def root(self) -> Storage:
-        """Where all of them are."""
+        """The storage that all of them are in."""
         return open_storage(self._data, self._options)
 
     def storage(self, below: str) -> Storage:
-        """A place below the data of the project."""
+        """A storage below the data of the project."""
         return open_storage(f"{self._data}/{below}", self._options)
 
     def first(self, log: TopicLog, since: Since) -> int:
@@ -105,8 +105,8 @@ class Logs:
         self._maintainer.close()
 
     def _open(self, kind: str, topic: model.Topic, below: str = "") -> TopicLog:
-        place = f"{kind}/{folder_of(topic.name)}{below}"
+        path = f"{kind}/{folder_of(topic.name)}{below}"
         with self._guard:
-            if place not in self._logs:
-                self._logs[place] = TopicLog(topic, self.storage(place), now=self._now)
-            return self._logs[place]
+            if path not in self._logs:
+                self._logs[path] = TopicLog(topic, self.storage(path), now=self._now)
+            return self._logs[path]

@@ -52,8 +52,8 @@ class Outlets:
         self._notes = Notes(folder / ".headwater" / "outlets")
         self._sent: dict[str, Sent] = {}
 
-    def names(self, views: Sequence[str] = ()) -> list[str]:
-        """The names of the outlets of views, of all if none is named."""
+    def names(self, *views: str) -> list[str]:
+        """The names of the outlets of views, by default of all."""
         plan = self._declarations.plan()
         named = {plan.view(name).name for name in views}
         return [planned.name for planned in plan.outlets.values() if not named or planned.view.name in named]
@@ -66,15 +66,15 @@ class Outlets:
     def run(self, planned: PlannedOutlet, tell: Tell = _silent) -> OutletRun:
         """A run of an outlet, which tells how far it has come."""
 
-        def report(found: Sent) -> None:
-            self._sent[planned.name] = found
-            tell(found)
+        def report(sent: Sent) -> None:
+            self._sent[planned.name] = sent
+            tell(sent)
 
         halt = Halt()
         surroundings = self._surroundings(halt)
         return OutletRun(
             planned,
-            self._views().feed(planned),
+            self._views().ask.feed(planned),
             lambda: self._open_target(planned, surroundings),
             lambda: self._logs.undelivered(planned),
             self._notes,
@@ -86,9 +86,9 @@ class Outlets:
         )
 
     def status(self, planned: PlannedOutlet) -> OutletStatus:
-        """How far an outlet has come, here or in another process."""
+        """The progress of an outlet, here or in another process."""
         sent = self._sent.get(planned.name) or self._notes.read(planned)
-        feed = self._views().feed(planned)
+        feed = self._views().ask.feed(planned)
         return OutletStatus(sent, min(feed.lag(sent.place), feed.lag(sent.seen)))
 
     def _surroundings(self, halt: Halt) -> Surroundings:

@@ -1,4 +1,4 @@
-"""How a project is: its topics, views and outlets, and what the rules of alerts say of them."""
+"""The status of a project: its topics, views and outlets, and what the rules of alerts say of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from headwater.config import Settings
 from headwater.errors import SettingsRefused
+from headwater.log import TopicLog
 from headwater.log.journal import Now
 from headwater.operate import Alert, Alerts, Status, Views
 from headwater.operate.board import Board
 from headwater.operate.figures import Gauge
-from headwater.operate.halt import Until
 from headwater.operate.integrity import IntegrityRecord
 from headwater.operate.notify import Notifier, Webhook
 from headwater.operate.watchman import Watchman, checked_rules
@@ -23,6 +23,7 @@ from headwater.outlets.webhook import Waiting
 from headwater.project.declarations import Declarations
 from headwater.project.intake import Intakes
 from headwater.project.outlet import Outlets
+from headwater.waiting import Until
 
 
 class Overview:
@@ -52,15 +53,15 @@ class Overview:
         self._watchman = Watchman(rules, settings.alerting.every, home)
         self._board = Board(home)
         self._integrity = IntegrityRecord(home)
-        self.gauge = Gauge(lambda view, name: views().logs(view)[name], now)
+        self.gauge = Gauge(lambda view, name: _logs(views(), view)[name], now)
 
     def status(self) -> Status:
-        """How everything is; see `Project.status`."""
-        found = self._measured()
-        return replace(found, alerts=self._watchman.alerts(found).alerts)
+        """The status of everything; see `Project.status`."""
+        measured = self._measured()
+        return replace(measured, alerts=self._watchman.alerts(measured).alerts)
 
     def alerts(self) -> Alerts:
-        """What the rules say; see `Project.alerts`."""
+        """The alerts of the rules; see `Project.alerts`."""
         return self._watchman.alerts(self._measured())
 
     def watched(self, wanted: threading.Event, alerted: Callable[[Alert], object]) -> AbstractContextManager[None]:
@@ -76,7 +77,7 @@ class Overview:
         plan = self._declarations.plan()
         topics = [self._intakes.status(name) for name in plan.topics]
         figures = [*self._board.read(self._now()), *self.gauge.figures()]  # of what ran here, what is known here
-        views = self._views().status({topic.topic: topic.dead for topic in topics}, figures)
+        views = self._views().inspect.status({topic.topic: topic.dead for topic in topics}, figures)
         outlets = [self._outlets.status(planned) for planned in plan.outlets.values()]
         integrity = self._integrity.read()
         return Status(
@@ -95,3 +96,7 @@ class Overview:
         headers = webhooks[settings.headers] if settings.headers else {}
         waiting = Waiting(Until(wanted), self._now, random.random)
         return Notifier(self._settings.name, Webhook(settings.to, headers, settings.secret), waiting)
+
+
+def _logs(views: Views, view: str) -> dict[str, TopicLog]:
+    return views.catalog.logs(views.catalog.plan.view(view))

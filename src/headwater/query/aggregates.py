@@ -139,4 +139,4 @@ WINDOW_FUNCTIONS: Mapping[str, Aggregate] = {
     "last_value": _framed("last_value"), "nth_value": _framed("nth_value"), "first": _framed("first_value"),
     "last": _framed("last_value"),
 }  # fmt: skip
-"""What stands before OVER alone."""
+"""Functions that stand before OVER alone."""

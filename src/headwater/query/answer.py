@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from headwater.query.engine import Collected, Engine, Relation
 from headwater.query.pushdown import direct, needed
-from headwater.query.statement import Statement, Typed, annotate
+from headwater.query.statement import Statement, annotate
+from headwater.query.typed import Typed
 from headwater.query.values import Opaque, answered, handed, handed_schema
 from headwater.query.writer import Writer, shown_names
 from headwater.store import Condition, Order, Selection
@@ -32,9 +33,9 @@ Views = Mapping[str, Readable]
 
 def answer(statement: Statement, views: Views, engine: Engine, now: datetime, limit: int | None = None) -> pa.Table:
     """The answer to a statement, at most so many rows. `now` is what the statement calls so."""
-    schemas = {view: found.schema for view, found in views.items()}
+    schemas = {view: readable.schema for view, readable in views.items()}
     typed = annotate(statement, schemas)
-    names = shown_names(statement.tree, typed.given[id(statement.tree)])
+    names = shown_names(statement.tree, typed.columns_of[id(statement.tree)])
     can = next(iter(views.values())).can if views else _cannot
     selected = direct(statement, schemas, now, can)
     if selected is None:
@@ -63,19 +64,19 @@ def _cannot(_: Condition | Order) -> bool:
 def _computed(
     statement: Statement, typed: Typed, views: Views, engine: Engine, now: datetime, names: list[str], limit: int | None
 ) -> pa.Table:
-    """What DuckDB computes over the rows that the statement needs."""
+    """The answer that DuckDB computes over the rows that the statement needs."""
     opaque = Opaque()
     times = Counter(table.name.lower() for table in statement.tables())
-    schemas = {view: found.schema for view, found in views.items()}
-    relations = {view: f"relation_{place}" for place, view in enumerate(views)}
+    schemas = {view: readable.schema for view, readable in views.items()}
+    relations = {view: f"relation_{number}" for number, view in enumerate(views)}
     handed_over = [
-        _relation(relations[view], found, needed(statement, view, schemas, now, found.can), opaque, times[view] > 1)
-        for view, found in views.items()
+        _relation(relations[view], shown, needed(statement, view, schemas, now, shown.can), opaque, times[view] > 1)
+        for view, shown in views.items()
     ]
     if len(views) > 1:  # a store's transaction isn't kept waiting while rows of another view are computed with
         handed_over = [replace(relation, again=True) for relation in handed_over]
     text = Writer(typed, relations, now).statement(statement)
-    kinds = [kind for _, kind in typed.given[id(statement.tree)]]
+    kinds = [kind for _, kind in typed.columns_of[id(statement.tree)]]
     return answered(engine.answer(text, handed_over, limit), names, kinds, opaque)
 
 

@@ -134,5 +134,5 @@ def moved_by_months(operator: str, start: Typed, months: int, result: SparkType)
     """A date or an instant some months before or after; the day is the month's last one where it has fewer."""
     text = converted(*start, result)
     local = f"({text} AT TIME ZONE 'UTC')" if result == TIMESTAMP else text
-    found = f"({local} {operator} to_months({months}))"
-    return f"({found} AT TIME ZONE 'UTC')" if result == TIMESTAMP else cast(found, result)
+    moved = f"({local} {operator} to_months({months}))"
+    return f"({moved} AT TIME ZONE 'UTC')" if result == TIMESTAMP else cast(moved, result)

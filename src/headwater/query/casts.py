@@ -44,20 +44,20 @@ def converted(text: str, kind: SparkType, target: SparkType) -> str:
     if kind.name == target.name == "array":
         element = converted("x", kind.element, target.element)
         return cast(f"list_transform({text}, lambda x: {element})", target)
-    found = _from_kind(text, kind, target)
-    if found is None:
+    text_of_target = _from_kind(text, kind, target)
+    if text_of_target is None:
         raise _no_cast(kind, target)
-    return found
+    return text_of_target
 
 
 def attempted(text: str, kind: SparkType, target: SparkType) -> str:
     """As `converted`, with NULL for what can't be converted."""
     if kind == STRING and target.name == "boolean":
         return f"hw_try_boolean({text})"
-    found = converted(text, kind, target)
-    if found.startswith("CAST(hw_read("):
-        return f"TRY_CAST(hw_try_read({found.removeprefix('CAST(hw_read(')}"
-    return f"TRY_{found}" if found.startswith("CAST(") else found
+    cast_text = converted(text, kind, target)
+    if cast_text.startswith("CAST(hw_read("):
+        return f"TRY_CAST(hw_try_read({cast_text.removeprefix('CAST(hw_read(')}"
+    return f"TRY_{cast_text}" if cast_text.startswith("CAST(") else cast_text
 
 
 def _no_cast(kind: SparkType, target: SparkType) -> Exception:

@@ -77,8 +77,8 @@ def _instant(node: exp.Expr, has_zone: bool, now: datetime) -> datetime | None:
     if has_zone and isinstance(node, exp.Anonymous) and node.name.lower() in _NOW and not node.expressions:
         return now
     text = _text(node, "timestamp" if has_zone else "timestamp_ntz")
-    found = None if text is None else read_instant(text, local=not has_zone)
-    return found if found is None or has_zone else found.replace(tzinfo=None)
+    instant = None if text is None else read_instant(text, local=not has_zone)
+    return instant if instant is None or has_zone else instant.replace(tzinfo=None)
 
 
 def _moved(start: datetime, length: timedelta, later: bool) -> datetime | None:

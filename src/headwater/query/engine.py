@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from headwater.errors import StatementRefused
 from headwater.query.macros import MACROS
 from headwater.query.refusal import refused
 from headwater.query.spelling import name
+
+if TYPE_CHECKING:
+    import duckdb
 
 BATCH_ROWS = 16_384
 _CLOSED = {
@@ -35,7 +38,7 @@ _BY_ZERO = "Division by zero"
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a query may take, how many bytes its answer may have, and how much memory all queries have together."""
+    """The limits of queries: their time, the bytes of an answer, and the memory that all of them have together."""
 
     time: timedelta = timedelta(seconds=30)
     answer_bytes: int = 64 * 2**20
@@ -89,7 +92,9 @@ class Engine:
         self._database: duckdb.DuckDBPyConnection | None = None
 
     def answer(self, sql: str, relations: Sequence[Relation], rows: int | None) -> pa.Table:
-        """What DuckDB answers to a text of ours, at most so many rows."""
+        """The answer of DuckDB to a text of ours, at most so many rows."""
+        import duckdb
+
         with self._connection() as connection, _deadline(connection, self.limits.time) as late:
             failures: list[BaseException] = []
             try:
@@ -123,9 +128,9 @@ class Engine:
         connection.execute(f"CREATE TEMP TABLE {name(relation.name)} AS SELECT * FROM handed_over")  # noqa: S608
         connection.unregister("handed_over")
 
-    def _collected(self, found: duckdb.DuckDBPyRelation | None, rows: int | None) -> pa.Table:
-        assert found is not None
-        reader = found.to_arrow_reader(BATCH_ROWS)
+    def _collected(self, relation: duckdb.DuckDBPyRelation | None, rows: int | None) -> pa.Table:
+        assert relation is not None
+        reader = relation.to_arrow_reader(BATCH_ROWS)
         collected = Collected(reader.schema, self.limits, rows)
         for batch in reader:
             if collected.add(pa.Table.from_batches([batch])):
@@ -152,6 +157,8 @@ class Engine:
 
 
 def _opened(limits: Limits) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
     memory = {"memory_limit": f"{limits.memory_bytes // 2**20}MiB"}
     database = duckdb.connect(":memory:", config={**_CLOSED, **memory})
     database.execute("SET TimeZone = 'UTC'")
@@ -188,7 +195,7 @@ def _noting(batches: Callable[[], Iterator[pa.RecordBatch]], failures: list[Base
 
 
 def _told(text: str) -> str:
-    """What DuckDB says of a statement, without what it says of its own text."""
+    """The message of DuckDB about a statement, without what it says of its own text."""
     first = text.split("\n")[0]
     kind, _, rest = first.partition(": ")
     told = rest if kind.endswith("Error") else first

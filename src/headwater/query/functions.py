@@ -40,13 +40,13 @@ class Arguments(Protocol):
     def kinds(self) -> tuple[SparkType, ...]:
         """The types of the arguments."""
 
-    def text(self, place: int, kind: SparkType | None = None) -> str:
+    def text(self, position: int, kind: SparkType | None = None) -> str:
         """An argument, as it is or as a value of a type."""
 
     def texts(self, kind: SparkType | None = None) -> list[str]:
         """All arguments, of the same type."""
 
-    def constant(self, place: int) -> str | None:
+    def constant(self, position: int) -> str | None:
         """The text that stands in the statement as an argument, if it is a literal or a word."""
 
 
@@ -57,7 +57,7 @@ def _template(template: str, *kinds: SparkType | None) -> Function:
     """A function of DuckDB's, whose arguments are cast to these types; None: as they are."""
 
     def write(call: Arguments) -> str:
-        texts = [call.text(place, kinds[min(place, len(kinds) - 1)]) for place in range(len(call.kinds))]
+        texts = [call.text(position, kinds[min(position, len(kinds) - 1)]) for position in range(len(call.kinds))]
         return cast(template.format(*texts, all=", ".join(texts)), call.result)
 
     return write
@@ -72,12 +72,12 @@ def _common(template: str) -> Function:
 
 
 def _if(call: Arguments) -> str:
-    values = [call.text(place, call.result) for place in range(1, len(call.kinds))]
+    values = [call.text(position, call.result) for position in range(1, len(call.kinds))]
     return f"CASE WHEN {call.text(0, BOOLEAN)} THEN {values[0]} ELSE {values[1]} END"
 
 
 def _nvl2(call: Arguments) -> str:
-    values = [call.text(place, call.result) for place in (1, 2)]
+    values = [call.text(position, call.result) for position in (1, 2)]
     return f"CASE WHEN {call.text(0)} IS NOT NULL THEN {values[0]} ELSE {values[1]} END"
 
 
@@ -204,10 +204,10 @@ def _length(call: Arguments) -> str:
 
 
 def _split_part(call: Arguments) -> str:
-    place = call.constant(2)
-    if place is None or not place.isdigit() or place == "0":
+    number = call.constant(2)
+    if number is None or not number.isdigit() or number == "0":
         raise refused("split_part takes a whole number from 1 on that stands in the statement.")
-    return f"split_part({call.text(0, STRING)}, {call.text(1, STRING)}, {place})"
+    return f"split_part({call.text(0, STRING)}, {call.text(1, STRING)}, {number})"
 
 
 # Dates and instants
@@ -228,8 +228,8 @@ def _date_trunc(call: Arguments) -> str:
     unit = _UNITS.get((call.constant(0) or "").lower())
     if unit is None:
         raise refused("date_trunc takes a unit that stands in the statement.", "Write date_trunc('hour', at).")
-    found = f"date_trunc('{unit}', {local_time(call.text(1), call.kinds[1])})"
-    return f"({found} AT TIME ZONE 'UTC')" if call.result == TIMESTAMP else cast(found, call.result)
+    truncated = f"date_trunc('{unit}', {local_time(call.text(1), call.kinds[1])})"
+    return f"({truncated} AT TIME ZONE 'UTC')" if call.result == TIMESTAMP else cast(truncated, call.result)
 
 
 def _trunc(call: Arguments) -> str:
@@ -259,12 +259,12 @@ def part_of(part: str, text: str, kind: SparkType, result: SparkType) -> str:
         return cast(f"second({at})", result)
     if part not in _PARTS:
         raise refused(f'A query can\'t take the part "{part}" of an instant.', "Take year, month, day, hour or minute.")
-    found = _PARTS[part]
-    if found == "dayofweek":
+    word = _PARTS[part]
+    if word == "dayofweek":
         return cast(f"dayofweek({at}) + 1", result)
-    if found == "weekday":
+    if word == "weekday":
         return cast(f"(dayofweek({at}) + 6) % 7", result)
-    return cast(f"{found}({at})", result)
+    return cast(f"{word}({at})", result)
 
 
 def _part(part: str) -> Function:
@@ -376,7 +376,7 @@ def _array(call: Arguments) -> str:
 
 def _struct(call: Arguments) -> str:
     fields = zip(call.result.labels, call.result.parts, range(len(call.kinds)), strict=True)
-    return "{" + ", ".join(f"{name(label)}: {call.text(place, kind)}" for label, kind, place in fields) + "}"
+    return "{" + ", ".join(f"{name(label)}: {call.text(position, kind)}" for label, kind, position in fields) + "}"
 
 
 def _cast_to(call: Arguments) -> str:

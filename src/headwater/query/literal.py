@@ -18,10 +18,10 @@ def read_date(text: str) -> date | None:
     >>> read_date("2026-01"), read_date("26-01-01")
     (datetime.date(2026, 1, 1), None)
     """
-    found = _DAY.fullmatch(text.strip())
-    if found is None:
+    match = _DAY.fullmatch(text.strip())
+    if match is None:
         return None
-    year, month, day = (int(part or 1) for part in found.groups()[:3])
+    year, month, day = (int(part or 1) for part in match.groups()[:3])
     try:
         return date(year, month, day)
     except ValueError:
@@ -34,10 +34,10 @@ def read_instant(text: str, *, local: bool = False) -> datetime | None:
     >>> str(read_instant("2026-01-01 12:00:00.25+02:00"))
     '2026-01-01 10:00:00.250000+00:00'
     """
-    found = _INSTANT.fullmatch(text.strip())
-    if found is None:
+    match = _INSTANT.fullmatch(text.strip())
+    if match is None:
         return None
-    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
     try:
         at = datetime(
             int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0),

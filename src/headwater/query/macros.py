@@ -1,9 +1,9 @@
-"""What Spark's SQL has and DuckDB's hasn't: macros that the texts of queries call, and that no statement can name."""
+"""Macros for what Spark's SQL has and DuckDB's hasn't: texts of queries call them, and no statement can name one."""
 
 from __future__ import annotations
 
 LONGEST_TEXT = 262_144
-"""How long a text may become that a query makes: DuckDB doesn't count texts as memory while it makes them.
+"""The length that a text of a query may come to: DuckDB doesn't count texts as memory while it makes them.
 
 What would make a longer one is refused by the argument of the function: DuckDB computes constants before it looks
 whether they are wanted.

@@ -1,4 +1,4 @@
-"""What a statement needs of a view: columns and rows that the store can choose, so that the rest is never read.
+"""Pushdown: the columns and rows of a view that a statement needs, which the store chooses; the rest is never read.
 
 The statement is answered as a whole all the same; what is left out here can't change its answer. A statement that asks
 for columns of one view alone, by conditions that the store knows, is a selection as it stands.
@@ -16,25 +16,25 @@ from sqlglot import exp
 from headwater.query.constant import values_of
 from headwater.query.statement import Statement
 from headwater.store import Condition, Order, Selection
-from headwater.store.selection import Operator
+from headwater.store.selection import Comparison
 
-_OPERATORS: Mapping[type[exp.Expr], Operator] = {
+_OPERATORS: Mapping[type[exp.Expr], Comparison] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-_TURNED: Mapping[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
+_TURNED: Mapping[Comparison, Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 _DIRECT_PARTS = ("expressions", "from_", "where", "order", "limit", "offset")
 Can = Callable[[Condition | Order], bool]
 Schemas = Mapping[str, pa.Schema]
 
 
 def needed(statement: Statement, view: str, schemas: Schemas, now: datetime, can: Can) -> Selection:
-    """What a statement needs of a view at most."""
+    """The part of a view that a statement needs at most."""
     tables = [table for table in statement.tables() if table.name.lower() == view]
     columns = _needed_columns(statement.tree, schemas[view])
     if len(tables) != 1:
         return Selection(columns)
-    found = _conditions(tables[0], schemas, now)
-    return Selection(columns, tuple(condition for condition in found if can(condition)))
+    conditions = _conditions(tables[0], schemas, now)
+    return Selection(columns, tuple(condition for condition in conditions if can(condition)))
 
 
 def _needed_columns(tree: exp.Expr, schema: pa.Schema) -> tuple[str, ...] | None:
@@ -43,8 +43,8 @@ def _needed_columns(tree: exp.Expr, schema: pa.Schema) -> tuple[str, ...] | None
     if starred or any(join.text("method") for join in tree.find_all(exp.Join)):
         return None
     names = {part.name.lower() for part in tree.find_all(exp.Identifier)}
-    found = tuple(column for column in schema.names if column.lower() in names)
-    return found or (_smallest(schema),)
+    named = tuple(column for column in schema.names if column.lower() in names)
+    return named or (_smallest(schema),)
 
 
 def _smallest(schema: pa.Schema) -> str:
@@ -65,7 +65,7 @@ def _conditions(table: exp.Table, schemas: Schemas, now: datetime) -> Iterator[C
 
 
 def _is_kept(table: exp.Table, select: exp.Select) -> bool:
-    """Whether WHERE decides about the table's rows: no join makes rows for which it has none."""
+    """Tells whether WHERE decides about the table's rows: no join makes rows for which it has none."""
     joins = select.args.get("joins") or []
     if any(join.text("side").upper() in ("RIGHT", "FULL") for join in joins):
         return False
@@ -97,11 +97,11 @@ def _condition(
     def field_of(node: exp.Expr) -> pa.Field | None:
         return _field(node.unnest(), table, sources, schemas)
 
-    def compared(node: exp.Expr, operator: Operator, *values: exp.Expr) -> Iterator[Condition]:
+    def compared(node: exp.Expr, operator: Comparison, *values: exp.Expr) -> Iterator[Condition]:
         field = field_of(node)
-        found = None if field is None else values_of([value.unnest() for value in values], field.type, now)
-        if field is not None and found is not None:
-            yield Condition(field.name, operator, found)
+        array = None if field is None else values_of([value.unnest() for value in values], field.type, now)
+        if field is not None and array is not None:
+            yield Condition(field.name, operator, array)
 
     if type(term) in _OPERATORS:
         operator = _OPERATORS[type(term)]
@@ -163,10 +163,10 @@ def direct(statement: Statement, schemas: Schemas, now: datetime, can: Can) -> t
     order = _orders(tree, table, schemas)
     where = tree.args.get("where")
     terms = list(_terms(where.this)) if where is not None else []
-    found = [[*_condition(term, table, [table], schemas, now)] for term in terms]
-    if shown is None or order is None or not all(found):
+    known = [[*_condition(term, table, [table], schemas, now)] for term in terms]
+    if shown is None or order is None or not all(known):
         return None
-    conditions = tuple(condition for part in found for condition in part)
+    conditions = tuple(condition for part in known for condition in part)
     if len(conditions) != sum(2 if isinstance(term, exp.Between) else 1 for term in terms):
         return None
     limit, offset = _count(tree, "limit"), _count(tree, "offset")
@@ -200,12 +200,12 @@ def _shown(tree: exp.Select, table: exp.Table, schemas: Schemas) -> list[str] | 
 
 
 def _orders(tree: exp.Select, table: exp.Table, schemas: Schemas) -> list[Order] | None:
-    order, found = tree.args.get("order"), list[Order]()
+    order, orders = tree.args.get("order"), list[Order]()
     renamed = {part.alias.lower() for part in tree.expressions if isinstance(part, exp.Alias)}
     for term in order.expressions if order is not None else ():
         field = _field(term.this, table, [table], schemas)
         descends = bool(term.args.get("desc"))
         if field is None or bool(term.args.get("nulls_first")) == descends or term.this.name.lower() in renamed:
             return None
-        found.append(Order(field.name, descends))
-    return found
+        orders.append(Order(field.name, descends))
+    return orders

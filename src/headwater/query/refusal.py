@@ -1,4 +1,4 @@
-"""What is said to a statement that can't be answered."""
+"""The refusal of a statement that can't be answered."""
 
 from __future__ import annotations
 

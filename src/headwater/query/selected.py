@@ -12,7 +12,7 @@ from headwater.sql import spell_name, spell_text
 from headwater.store import Condition, Selection
 
 VIEW = "selected"
-"""What the view is called in the statement."""
+"""The name of the view in the statement."""
 _TESTS = {"null": "IS NULL", "not null": "IS NOT NULL"}
 
 

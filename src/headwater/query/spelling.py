@@ -20,7 +20,7 @@ _NAMES = {
 
 
 def is_opaque(kind: SparkType) -> bool:
-    """Whether DuckDB has no values of a type.
+    """Tells whether DuckDB has no values of a type.
 
     >>> from headwater.plan.spark_type import VARIANT, array
     >>> is_opaque(array(VARIANT))

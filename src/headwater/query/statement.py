@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
 
 from headwater.errors import DeclarationError
-from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_sqlglot
-from headwater.plan.typing import annotate_expression, type_of
-from headwater.plan.typing.query import Queries, Scope
-from headwater.plan.typing.spelling import plain
+from headwater.plan.spark_type import UNKNOWN, from_arrow, to_sqlglot
+from headwater.plan.typing import type_of
 from headwater.query.refusal import refused
+from headwater.query.scope import PLAIN, Scope
+from headwater.query.typed import Typed
 from headwater.sql import Headwater, read_query
 
-PLAIN = plain(Headwater)
 _FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
 _READING = ("SELECT", "WITH", "FROM")
-Columns = list[tuple[str, SparkType]]
+_NOWHERE = Scope(lambda _node, _scope: [], [])
+"""Where constants are typed."""
 
 
 @dataclass(frozen=True)
@@ -75,50 +74,24 @@ def _is_relation(table: exp.Table) -> bool:
 
 def _ctes_in_sight(node: exp.Expr) -> list[str]:
     """The names of the WITH queries that a node can read: those before it, and of every query around it."""
-    found: list[str] = []
+    names: list[str] = []
     inside: exp.Expr = node
     around = node.parent
     while around is not None:
         clause = around.args.get("with_") if isinstance(around, exp.Query) else None
         if clause is not None and inside is not clause:
-            found += [cte.alias.lower() for cte in clause.expressions]
+            names += [cte.alias.lower() for cte in clause.expressions]
         if isinstance(around, exp.With):
-            place = around.expressions.index(inside)
-            found += [cte.alias.lower() for cte in around.expressions[:place]]
+            before = around.expressions[: around.expressions.index(inside)]
+            names += [cte.alias.lower() for cte in before]
         inside, around = around, around.parent
-    return found
-
-
-@dataclass
-class Typed(Queries):
-    """Types a statement, and keeps what each query in it gives."""
-
-    given: dict[int, Columns] = field(default_factory=dict)
-
-    def columns(self, query: exp.Expr, outer: Scope | None = None) -> Columns:
-        """The columns that a query gives."""
-        found = super().columns(query, outer)
-        self.given[id(query)] = found
-        return found
-
-    def _merge(self, join: exp.Join, name: str, scope: Scope, before: int) -> None:
-        sides = [
-            {kind for source in side for kind in source.find(name)}
-            for side in (scope.sources[:before], scope.sources[before:])
-        ]
-        if all(sides) and sides[0] != sides[1]:
-            raise refused(
-                f'A query joins USING columns of one type, and "{name}" has two.', f"Write ON l.{name} = r.{name}."
-            )
-        super()._merge(join, name, scope, before)
+    return names
 
 
 def annotate(statement: Statement, schemas: Mapping[str, pa.Schema]) -> Typed:
     """Give every node its type. `schemas` are the columns of the views, by their names in lower case."""
-    known: dict[str, Any] = {
-        view: [(column.name, from_arrow(column.type)) for column in schema] for view, schema in schemas.items()
-    }
-    typed = Typed(lambda node: known.get(node.name.lower()), PLAIN)
+    known = {view: [(column.name, from_arrow(column.type)) for column in schema] for view, schema in schemas.items()}
+    typed = Typed(lambda name: known.get(name.lower()))
     typed.columns(statement.tree)
     if typed.problems:
         problem = typed.problems[0]
@@ -132,4 +105,4 @@ def _type_constants(tree: exp.Expr) -> None:
     """Give constants their types where they are a part of a call's spelling, as in SUBSTRING(name FROM 1)."""
     for node in tree.find_all(exp.Literal, exp.Neg):
         if type_of(node) == UNKNOWN and (isinstance(node, exp.Literal) or isinstance(node.this, exp.Literal)):
-            node._type = to_sqlglot(annotate_expression(node.copy(), {}, dialect=PLAIN).kind)
+            node._type = to_sqlglot(_NOWHERE.typer().type(node.copy()))

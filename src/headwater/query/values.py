@@ -49,8 +49,8 @@ def handed_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _handed_type(kind: pa.DataType) -> pa.DataType:
-    found = from_arrow(kind)
-    return pa.int64() if is_opaque(found) or found.name == "day_time" else kind
+    spark = from_arrow(kind)
+    return pa.int64() if is_opaque(spark) or spark.name == "day_time" else kind
 
 
 def handed(table: pa.Table, schema: pa.Schema, opaque: Opaque) -> list[pa.RecordBatch]:
@@ -63,14 +63,14 @@ def handed(table: pa.Table, schema: pa.Schema, opaque: Opaque) -> list[pa.Record
 
 
 def _handed(array: pa.Array, kind: pa.DataType, opaque: Opaque) -> pa.Array:
-    found = from_arrow(kind)
-    if is_opaque(found):
-        return opaque.numbers(array, found)
-    return array.cast(pa.int64()) if found.name == "day_time" else array
+    spark = from_arrow(kind)
+    if is_opaque(spark):
+        return opaque.numbers(array, spark)
+    return array.cast(pa.int64()) if spark.name == "day_time" else array
 
 
 def answered(table: pa.Table, names: Sequence[str], kinds: Sequence[SparkType], opaque: Opaque) -> pa.Table:
-    """What DuckDB answered, with the types that the statement has in Spark."""
+    """The answer of DuckDB, with the types that the statement has in Spark."""
     arrays = [_answered(_one(column), kind, opaque) for column, kind in zip(table.columns, kinds, strict=True)]
     return pa.Table.from_arrays(arrays, names=list(names))
 

@@ -15,16 +15,18 @@ from sqlglot import exp
 from headwater.plan.spark_type import SparkType
 from headwater.plan.typing import type_of
 from headwater.plan.typing.coercion import common
+from headwater.query.calls import CALLS
 from headwater.query.casts import converted
-from headwater.query.expression import Expressions, check_parts, spell
+from headwater.query.expression import Expressions, Rule, check_parts, spell
+from headwater.query.leaves import LEAVES
+from headwater.query.operators import OPERATORS
 from headwater.query.refusal import refused
+from headwater.query.scope import PLAIN, Columns
 from headwater.query.spelling import name
-from headwater.query.statement import PLAIN, Columns, Statement, Typed
+from headwater.query.statement import Statement
+from headwater.query.typed import Typed, label
+from headwater.query.window import frame, order_by
 
-_PARTS_OF_A_SELECT = (
-    "with_", "expressions", "from_", "joins", "where", "group", "having", "qualify", "windows", "order", "limit",
-    "offset", "distinct",
-)  # fmt: skip
 _GROUPINGS: Mapping[type[exp.Expr], str] = {
     exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS",
 }  # fmt: skip
@@ -34,8 +36,16 @@ _SET_OPERATIONS: Mapping[type[exp.Expr], str] = {exp.Union: "UNION", exp.Interse
 class Writer(Expressions):
     """Writes a statement. `relations` are the names under which DuckDB reads views, by the views' in lower case."""
 
+    rules: Mapping[type, Rule] = {
+        **LEAVES,
+        **OPERATORS,
+        **CALLS,
+        exp.Subquery: lambda writer, node: f"({writer.query(node)})",
+        exp.Exists: lambda writer, node: f"EXISTS ({writer.query(node.this)})",
+    }
+
     def __init__(self, typed: Typed, relations: Mapping[str, str], now: datetime) -> None:
-        super().__init__(now, {column.lower() for view in relations for column in _columns_of(typed, view)})
+        super().__init__(now, {column.lower() for view in relations for column, _ in typed.relation(view) or ()})
         self._typed = typed
         self._relations = relations
 
@@ -60,16 +70,15 @@ class Writer(Expressions):
     def in_query(self, node: exp.In, query: exp.Expr) -> str:
         """`x IN (SELECT …)`, compared in a type that both sides have in common."""
         inner = query.unnest() if isinstance(query, exp.Subquery) else query
-        columns = self._typed.given[id(inner)]
+        columns = self._typed.columns_of[id(inner)]
         if len(columns) != 1:
             raise refused(f"A query compares one column with IN: {spell(node)}.")
-        meeting = self._meeting([type_of(node.this), columns[0][1]], node)
+        meeting = self.meeting([type_of(node.this), columns[0][1]], node)
         return f"({self.write_as(node.this, meeting)} IN ({self._as_types(inner, [meeting])}))"
 
     # SELECT
 
     def _select(self, node: exp.Select) -> str:
-        check_parts(node, *_PARTS_OF_A_SELECT)
         around, self.grouped = self.grouped, _floating_keys(node)
         try:
             return self._clauses(node)
@@ -88,7 +97,7 @@ class Writer(Expressions):
         if (having := node.args.get("having")) is not None:
             parts.append(f"HAVING {self.condition(having.this)}")
         if windows := node.args.get("windows"):
-            parts.append(f"WINDOW {', '.join(f'{name(part.name)} AS {self.frame(part)}' for part in windows)}")
+            parts.append(f"WINDOW {', '.join(f'{name(part.name)} AS {frame(self, part)}' for part in windows)}")
         if (qualify := node.args.get("qualify")) is not None:
             parts.append(f"QUALIFY {self.condition(qualify.this)}")
         return f"{' '.join(parts)}{self._tail(node)}"
@@ -154,13 +163,12 @@ class Writer(Expressions):
             return f"({inner}) AS {self._alias(alias) if alias is not None else name(f'query_{id(node)}')}"
         if isinstance(node, exp.Values):
             alias = node.args.get("alias")
-            columns = self._typed.given.get(id(node)) or self._values_columns(node)
+            columns = self._typed.columns_of.get(id(node)) or self._values_columns(node)
             names = ", ".join(name(column) for column, _ in columns)
             return f"({self._values(node)}) AS {name(alias.name if alias is not None else 'values')}({names})"
         raise refused(f"A query reads views and queries, and this is neither: {spell(node)}.")
 
     def _join(self, join: exp.Join) -> str:
-        check_parts(join, "this", "on", "using", "side", "kind")
         side, kind = join.text("side").upper(), join.text("kind").upper()
         if kind in ("SEMI", "ANTI"):
             if side == "RIGHT":
@@ -207,7 +215,7 @@ class Writer(Expressions):
                 raise refused(
                     "The rows of several queries are ordered by columns.", "Write ORDER BY name, or a number."
                 )
-            text += f" {self.order(order)}"
+            text += f" {order_by(self, order)}"
         for part in ("limit", "offset"):
             clause = node.args.get(part)
             if clause is None:
@@ -223,7 +231,7 @@ class Writer(Expressions):
 
     def _set_operation(self, node: exp.SetOperation) -> str:
         check_parts(node, "this", "expression", "distinct", "with_", "order", "limit", "offset")
-        columns = self._typed.given[id(node)]
+        columns = self._typed.columns_of[id(node)]
         kinds = [kind for _, kind in columns]
         word = _SET_OPERATIONS[type(node)] + ("" if node.args.get("distinct") else " ALL")
         sides = [self._as_types(side, kinds) for side in (node.this, node.expression)]
@@ -235,14 +243,14 @@ class Writer(Expressions):
     def _as_types(self, query: exp.Expr, kinds: list[SparkType]) -> str:
         """A query whose columns are cast to types, where they have others."""
         inner = query.unnest() if isinstance(query, exp.Subquery) and not _has_clauses(query) else query
-        given = self._typed.given.get(id(query)) or self._typed.given[id(inner)]
+        columns = self._typed.columns_of.get(id(query)) or self._typed.columns_of[id(inner)]
         text = self.query(query)
-        if [kind for _, kind in given] == kinds:
+        if [kind for _, kind in columns] == kinds:
             return text
-        names = [f"c{place}" for place in range(len(kinds))]
+        names = [f"c{number}" for number in range(len(kinds))]
         shown = ", ".join(
             f"{converted(name(column), kind, target)} AS {name(column)}"
-            for column, (_, kind), target in zip(names, given, kinds, strict=True)
+            for column, (_, kind), target in zip(names, columns, kinds, strict=True)
         )
         return f"SELECT {shown} FROM ({text}) AS q({', '.join(map(name, names))})"
 
@@ -251,7 +259,7 @@ class Writer(Expressions):
         kinds = [common([type_of(value) for value in column]) for column in zip(*rows, strict=True)]
         alias = node.args.get("alias")
         names = [column.name for column in alias.columns] if alias is not None and alias.columns else []
-        names = names or [f"col{place}" for place in range(1, len(kinds) + 1)]
+        names = names or [f"col{number}" for number in range(1, len(kinds) + 1)]
         if any(kind is None for kind in kinds):
             raise refused("The rows of VALUES have different types.")
         return [(column, kind) for column, kind in zip(names, kinds, strict=True) if kind is not None]
@@ -264,11 +272,6 @@ class Writer(Expressions):
             pairs = zip(values, columns, strict=True)
             rows.append(f"({', '.join(self.write_as(value, kind) for value, (_, kind) in pairs)})")
         return f"VALUES {', '.join(rows)}"
-
-
-def label(node: exp.Expr) -> str:
-    """The name that a column of a query has: as the types have it."""
-    return node.alias_or_name or node.output_name or node.sql(dialect=PLAIN, comments=False)
 
 
 def shown_names(tree: exp.Expr, columns: Columns) -> list[str]:
@@ -297,8 +300,8 @@ def _meant(term: exp.Expr, select: exp.Select | None) -> exp.Expr:
     """The expression that a term of GROUP BY stands for: a place, or the name of a column of the answer."""
     shown = select.expressions if select is not None else []
     if isinstance(term, exp.Literal) and not term.is_string and 0 < int(term.name) <= len(shown):
-        found: exp.Expr = shown[int(term.name) - 1]
-        return cast(exp.Expr, found.this) if isinstance(found, exp.Alias) else found
+        column: exp.Expr = shown[int(term.name) - 1]
+        return cast(exp.Expr, column.this) if isinstance(column, exp.Alias) else column
     named: list[exp.Expr] = [
         part.this for part in shown if isinstance(part, exp.Alias) and part.alias.lower() == term.name.lower()
     ]
@@ -311,8 +314,3 @@ def _has_clauses(node: exp.Expr) -> bool:
 
 def _names_a_column(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) or (isinstance(node, exp.Column) and not node.table)
-
-
-def _columns_of(typed: Typed, view: str) -> list[str]:
-    table = exp.to_table(view)
-    return [column for column, _ in typed.relations(table) or ()]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from headwater.project import Project
     from headwater.serve.server import Server
 
-_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "websockets", "nicegui")
+_NEEDED = ("fastapi", "uvicorn", "orjson", "prometheus_client", "websockets", "nicegui")
 
 
 def require_extra() -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
+from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from headwater.errors import TokenRefused
@@ -20,11 +22,11 @@ from headwater.serve.tokens import Tokens
 def access_of(connection: HTTPConnection, role: Role) -> Access:
     """The access of a request, which must include a role."""
     tokens: Tokens | None = connection.app.state.tokens
-    found = Access() if tokens is None else tokens.access(secret_of(connection))
-    connection.scope[LAID_TO] = laid_to(found)
-    found.check_role(role)
-    set_actor(laid_to(found))
-    return found
+    access = Access() if tokens is None else tokens.access(secret_of(connection))
+    connection.scope[LAID_TO] = laid_to(access)
+    access.check_role(role)
+    set_actor(laid_to(access))
+    return access
 
 
 def laid_to(access: Access) -> str:
@@ -33,12 +35,17 @@ def laid_to(access: Access) -> str:
 
 
 def asks(role: Role) -> Callable[[HTTPConnection], Awaitable[Access]]:
-    """What a route depends on: the access of a request, which must include a role."""
+    """The dependency of a route: the access of a request, which must include a role."""
 
     async def access(connection: HTTPConnection) -> Access:  # so that it needs no thread
         return access_of(connection, role)
 
     return access
+
+
+Reads = Annotated[Access, Depends(asks("read"))]
+Writes = Annotated[Access, Depends(asks("write"))]
+Operates = Annotated[Access, Depends(asks("operate"))]
 
 
 def secret_of(connection: HTTPConnection) -> str:

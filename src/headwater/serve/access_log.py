@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
@@ -45,6 +46,7 @@ class AccessLog:
         self._lines = QueueHandler(lines)
         self._writer = QueueListener(lines, files)
         self._writer.start()
+        self._files = files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note how it ended."""
@@ -63,6 +65,8 @@ class AccessLog:
             await self._app(scope, receive, send)
         finally:
             self._writer.stop()
+            with suppress(OSError):  # a disk that is full has no room for the last lines either
+                self._files.close()
 
     def _note(self, scope: Scope, ended: _Ended, seconds: float) -> None:
         address = scope.get("client")
@@ -80,7 +84,7 @@ class AccessLog:
 
 
 class _Ended:
-    """How a request ended: its status (of a WebSocket, the code it was closed with) and the bytes of the answer."""
+    """The end of a request: its status (of a WebSocket, the code it was closed with) and the bytes of the answer."""
 
     def __init__(self) -> None:
         self.status: int | None = None

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
-from headwater.serve.access import asks
+from headwater.serve.access import Operates
 from headwater.serve.encode import answer
-from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 ACCEPTED = 202
@@ -26,71 +25,57 @@ def routes(service: Service) -> APIRouter:
     project = service.project
 
     @router.post("/views/{name}/pause", status_code=ACCEPTED)
-    def pause_view(
-        name: str,
-        reason: Reason = None,
-        access: Access = Depends(asks("operate")),  # noqa: B008
-    ) -> Response:
+    def pause_view(name: str, access: Operates, reason: Reason = None) -> Response:
         """Let a view rest until it is resumed, over restarts too; a batch that is being written is finished."""
         access.check_view(name)
         view = project.plan().view(name).name
-        return answer(_paused("view", view, asdict(project.pause(view, reason=reason))), ACCEPTED)
+        return answer(_paused("view", view, asdict(project.admin.pause(view, reason=reason))), ACCEPTED)
 
     @router.post("/views/{name}/resume", status_code=ACCEPTED)
-    def resume_view(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+    def resume_view(name: str, access: Operates) -> Response:
         """Let a view go on from where it was; one that has stopped begins again."""
         access.check_view(name)
         view = project.plan().view(name).name
-        project.resume(view)
+        project.admin.resume(view)
         return answer(_paused("view", view, None), ACCEPTED)
 
     @router.post("/views/{name}/replay", status_code=ACCEPTED)
-    def replay_view(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+    def replay_view(name: str, access: Operates) -> Response:
         """Build a view anew from the start of the log; what it has is served until the new version is there."""
         access.check_view(name)
         view = project.plan().view(name).name
-        project.ask_replay(view)
+        project.admin.ask_replay(view)
         return answer({"view": view, "replay": "asked"}, ACCEPTED)
 
     @router.post("/streams/{name}/pause", status_code=ACCEPTED)
-    def pause_intake(
-        name: str,
-        reason: Reason = None,
-        access: Access = Depends(asks("operate")),  # noqa: B008
-    ) -> Response:
+    def pause_intake(name: str, access: Operates, reason: Reason = None) -> Response:
         """Let the intake of a stream or table rest until it is resumed, over restarts too."""
         access.check_stream(name)
-        topic = project.topic(name).name
-        return answer(_paused("topic", topic, asdict(project.pause(topic, reason=reason))), ACCEPTED)
+        topic = project.declarations.topic(name).name
+        return answer(_paused("topic", topic, asdict(project.admin.pause(topic, reason=reason))), ACCEPTED)
 
     @router.post("/streams/{name}/resume", status_code=ACCEPTED)
-    def resume_intake(name: str, access: Access = Depends(asks("operate"))) -> Response:  # noqa: B008
+    def resume_intake(name: str, access: Operates) -> Response:
         """Let an intake go on from where it was."""
         access.check_stream(name)
-        topic = project.topic(name).name
-        project.resume(topic)
+        topic = project.declarations.topic(name).name
+        project.admin.resume(topic)
         return answer(_paused("topic", topic, None), ACCEPTED)
 
     @router.post("/promote")
-    def promote(
-        dry_run: bool = False,
-        access: Access = Depends(asks("operate")),  # noqa: B008
-    ) -> Response:
+    def promote(access: Operates, dry_run: bool = False) -> Response:
         """Let the declarations that are in the project's folder now take effect, or (`dry_run`) tell what would change.
 
         Views that have changed are built as their next versions beside what is served; the others go on undisturbed.
         """
         access.check_whole()
-        return answer(project.promote(only_tell=dry_run).as_dict())
+        return answer(project.admin.promote(only_tell=dry_run).as_dict())
 
     @router.get("/audit")
-    def audit(
-        last: Annotated[int, Query(ge=1, le=10_000)] = 100,
-        access: Access = Depends(asks("operate")),  # noqa: B008
-    ) -> Response:
-        """Who did what to the project, oldest first."""
+    def audit(access: Operates, last: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
+        """The acts that were done to the project, by whom, oldest first."""
         access.check_whole()
-        return answer({"acts": [asdict(act) for act in project.audit(last)]})
+        return answer({"acts": [asdict(act) for act in project.admin.audit(last)]})
 
     return router
 

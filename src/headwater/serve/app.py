@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from fastapi import Depends, FastAPI, Response
+from fastapi import FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, views
-from headwater.serve.access import asks
+from headwater.serve.access import Reads
 from headwater.serve.access_log import AccessLog
 from headwater.serve.body import Bodies
 from headwater.serve.door import Door
@@ -16,12 +16,12 @@ from headwater.serve.encode import answer
 from headwater.serve.guard import LOOPBACK, OwnOrigin, SecureHeaders
 from headwater.serve.limit import RateLimit, Rates
 from headwater.serve.problem import handle_problems
-from headwater.serve.role import Access
 from headwater.serve.service import Service
+from headwater.serve.shortcut import Shortcut
 from headwater.serve.tokens import Tokens
 
 PER_SECOND = 500
-"""How often a client may ask where tokens are needed, unless the settings say otherwise."""
+"""A client may ask so often where tokens are needed, unless the settings say otherwise."""
 
 
 def create_app(service: Service) -> FastAPI:
@@ -41,6 +41,7 @@ def create_app(service: Service) -> FastAPI:
     handle_problems(app)
     for part in (changes, views, cut, streams, admin, query, status, schemas):
         app.include_router(part.routes(service))
+    app.add_middleware(Shortcut, service=service)
     app.add_middleware(Bodies, largest=settings.body_bytes, patience=settings.body_timeout, tokens=app.state.tokens)
     if on_loopback:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])
@@ -66,5 +67,5 @@ def _describe(app: FastAPI) -> None:
     """Tell what the API has to whoever has a token."""
 
     @app.get("/openapi.json", include_in_schema=False)
-    def description(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008, ARG001
+    def description(access: Reads) -> Response:  # noqa: ARG001
         return answer(app.openapi())

@@ -1,6 +1,6 @@
 """Bodies of requests: who sends one is known before it is read, and it is read within limits of bytes and of time.
 
-A body is taken as a whole before the route sees the request. What a route takes a *place* for (an append, a query) it
+A body is taken as a whole before the route sees the request. What a route takes a *slot* for (an append, a query) it
 doesn't take while a body is on its way, so that bodies that never end hold up nobody else.
 """
 
@@ -23,12 +23,12 @@ from headwater.serve.problem import respond
 from headwater.serve.tokens import Tokens
 
 SMALL = 1024 * 1024
-"""How many bytes a body may have that brings no events."""
+"""A body that brings no events has so many bytes at most."""
 LOGIN_BYTES = 16 * 1024
 HELD = 16
 """So many of the largest bodies may be held at a time."""
 SLOWEST = 64 * 1024
-"""How many bytes a second have to come of a body that takes longer than it is waited for anyway."""
+"""So many bytes a second have to come of a body that takes longer than it is waited for anyway."""
 _APPEND = re.compile(r"/streams/[^/]+/events/?")
 _WITHOUT_TOKENS = ("/dashboard", "/_nicegui")
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
@@ -125,7 +125,7 @@ class _Body:
         self._parts.append(part)
 
     def replayed(self, receive: Receive) -> Receive:
-        """What the application receives: the whole body, and then whatever comes."""
+        """The stream that the application receives: the whole body, and then whatever comes."""
         parts: list[Message] = [{"type": "http.request", "body": b"".join(self._parts), "more_body": False}]
         self._parts = []
         if self._gone:

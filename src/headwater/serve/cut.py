@@ -7,18 +7,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from headwater.errors import ArgumentRefused
 from headwater.intake import convert
 from headwater.model import Column, spell_type
 from headwater.operate.cut import ViewAt
-from headwater.serve.access import asks
+from headwater.serve.access import Reads
 from headwater.serve.encode import answer
-from headwater.serve.role import Access
+from headwater.serve.feed import served
 from headwater.serve.selection import DEFAULT_LIMIT
 from headwater.serve.service import Service
-from headwater.serve.views import patience, served
+from headwater.serve.views import patience
 
 MOST_VIEWS = 20
 _OPTIONS = ("views", "limit", "timeout")
@@ -31,11 +31,7 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/read")
     def read(
-        request: Request,
-        views: str,
-        limit: int = DEFAULT_LIMIT,
-        timeout: str | None = None,
-        access: Access = Depends(asks("read")),  # noqa: B008
+        request: Request, views: str, access: Reads, limit: int = DEFAULT_LIMIT, timeout: str | None = None
     ) -> Response:
         """Rows of several views (`views=a,b`) that are true for the same commits of what they read together.
 
@@ -54,9 +50,9 @@ def routes(service: Service) -> APIRouter:
         _check_columns(columns.values(), wanted)
         wait = patience(timeout, service.settings.longest_wait)
         with service.queries.taken():
-            found = project.rows_at_cut(*names, wait=wait)
-        commits = {topic: commit for at in found for topic, commit in at.commits.items()}
-        return answer({"commits": commits, "views": [_shown(at, wanted, limit) for at in found]})
+            cut = project.views.rows_at_cut(*names, wait=wait)
+        commits = {topic: commit for at in cut for topic, commit in at.commits.items()}
+        return answer({"commits": commits, "views": [_shown(at, wanted, limit) for at in cut]})
 
     return router
 
@@ -81,8 +77,8 @@ def _shown(at: ViewAt, wanted: Iterable[tuple[str, str]], limit: int) -> dict[st
     for name, value in wanted:
         if name.lower() in named:
             rows = _equal(rows, named[name.lower()], value)
-    found: Mapping[str, Any] = {"view": at.view, "version": at.version, "batch": at.batch, "commits": dict(at.commits)}
-    return {**found, "rows": rows.slice(0, limit).to_pylist(), "more": rows.num_rows > limit}
+    head: Mapping[str, Any] = {"view": at.view, "version": at.version, "batch": at.batch, "commits": dict(at.commits)}
+    return {**head, "rows": rows.slice(0, limit).to_pylist(), "more": rows.num_rows > limit}
 
 
 def _equal(rows: pa.Table, column: str, text: str) -> pa.Table:

@@ -33,7 +33,7 @@ COOKIE = "headwater_session"
 LOGIN = "/dashboard/login"
 LONGEST = timedelta(hours=12)
 SESSIONS = 1000
-"""How many sessions there are at most; the oldest ones end."""
+"""There are so many sessions at most; the oldest ones end."""
 _HTML = Template((Path(__file__).parent / "login.html").read_text("utf-8"))
 _CHECKED_EVERY = 1.0
 """After so many seconds it is looked whether the session of an open page has ended."""
@@ -45,7 +45,7 @@ _GUARDED = ("/dashboard", "/_nicegui_ws")
 
 @dataclass(frozen=True)
 class Session:
-    """Who has logged in: the hash of the token, and since when."""
+    """A login: the hash of the token, and since when it is."""
 
     token: str
     made_at: datetime
@@ -62,7 +62,7 @@ class Door:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody needs to log in."""
+        """Tells whether nobody needs to log in."""
         return self._tokens is None
 
     def log_in(self, secret: str) -> str:
@@ -82,14 +82,14 @@ class Door:
             self._sessions.pop(hash_of(connection.cookies.get(COOKIE, "")), None)
 
     def access(self, connection: HTTPConnection) -> Access:
-        """What the session of a request allows; `TokenRefused` if there is none, or it has ended."""
+        """The access that the session of a request allows; `TokenRefused` if there is none, or it has ended."""
         if self._tokens is None:
             return Access()
         with self._guard:
-            found = self._sessions.get(hash_of(connection.cookies.get(COOKIE, "")))
-        if found is None or self._now() - found.made_at > LONGEST:
+            session = self._sessions.get(hash_of(connection.cookies.get(COOKIE, "")))
+        if session is None or self._now() - session.made_at > LONGEST:
             raise TokenRefused("nobody has logged in", hint=f"Log in at {LOGIN}.")
-        return self._tokens.of(found.token)
+        return self._tokens.of(session.token)
 
 
 class Guard:
@@ -126,7 +126,7 @@ class Guard:
         return True
 
     def _watched(self, scope: Scope, receive: Receive, send: Send) -> Receive:
-        """What a page's socket receives; soon after its session has ended, that it is closed.
+        """The messages that a page's socket receives; soon after its session has ended, that it is closed.
 
         Whatever a page shows or does asks for the session again, so that nothing is told or done in between.
         """

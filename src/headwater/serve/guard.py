@@ -1,4 +1,4 @@
-"""What holds for every request, before it comes to a route: headers of answers, and who may ask from where.
+"""The guard of every request, before it comes to a route: headers of answers, and who may ask from where.
 
 On a loopback address no token is needed, because only this machine reaches it. Its browsers do too, on behalf of any
 page: so only this machine's names are served (a page may have given its own name our address), and nothing that a page
@@ -49,7 +49,7 @@ class SecureHeaders:
 
 
 def is_own(headers: Headers) -> bool:
-    """Whether a request comes from a page of the host and port that it is sent to, or from no page at all."""
+    """Tells whether a request comes from a page of the host and port that it is sent to, or from no page at all."""
     origin = headers.get("origin")
     if origin is None:
         return True

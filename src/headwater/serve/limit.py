@@ -1,4 +1,4 @@
-"""How often a client may ask: so many requests a second, and some more at once after it has been silent.
+"""The limit of a client: so many requests a second, and some more at once after it has been silent.
 
 A client is a token that is known, or else an address. One that asks too often is told when to come back, before any of
 its request is looked at.
@@ -19,7 +19,7 @@ from headwater.serve.problem import respond
 from headwater.serve.tokens import Tokens
 
 BURST = 2
-"""How many seconds' worth of requests may come at once."""
+"""Requests of so many seconds may come at once."""
 _REMEMBERED = 10_000
 """So many clients are remembered; beyond that, those that have been silent are forgotten."""
 _TRY_AGAIN = 1013
@@ -41,21 +41,21 @@ class Rates:
         self._clients: dict[str, _Allowance] = {}
 
     def take(self, client: str) -> bool:
-        """Whether a client may ask once more, now."""
+        """Tells whether a client may ask once more, now."""
         now = self._clock()
-        found = self._clients.setdefault(client, _Allowance(self._most, now))
-        found.left, found.at = min(self._most, found.left + (now - found.at) * self._per_second), now
+        allowance = self._clients.setdefault(client, _Allowance(self._most, now))
+        allowance.left, allowance.at = min(self._most, allowance.left + (now - allowance.at) * self._per_second), now
         if len(self._clients) > _REMEMBERED:
             self._forget(now)
-        if found.left < 1:
+        if allowance.left < 1:
             return False
-        found.left -= 1
+        allowance.left -= 1
         return True
 
     def _forget(self, now: float) -> None:
         """Forget clients whose allowance is full again: they are as good as new."""
         full = self._most / self._per_second
-        self._clients = {name: found for name, found in self._clients.items() if now - found.at < full}
+        self._clients = {name: allowance for name, allowance in self._clients.items() if now - allowance.at < full}
 
 
 class RateLimit:

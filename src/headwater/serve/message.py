@@ -1,10 +1,11 @@
-"""What a subscriber is sent: rows of a snapshot, changes, and that the subscription is alive."""
+"""Messages to a subscriber: rows of a snapshot, changes, and that the subscription is alive."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from headwater.errors import ArgumentRefused
@@ -12,13 +13,15 @@ from headwater.serve.encode import to_json
 
 SNAPSHOT_ROWS = 1000
 """Rows in one message of a snapshot."""
+PART_BYTES = 64 * 1024
+"""Server-sent events are sent together until they are so many bytes."""
 _SINCE = re.compile(r"(?P<version>\d{1,9})\.(?P<batch>-?\d{1,18})")
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Since:
-    """Where a subscriber is: a batch of a version of the view."""
+    """The progress of a subscriber: a batch of a version of the view."""
 
     version: int
     batch: int
@@ -28,15 +31,15 @@ class Since:
 
     @classmethod
     def read(cls, text: str) -> Since:
-        """What the id of a message says.
+        """The version and batch that the id of a message says.
 
         >>> Since.read("2.17")
         Since(version=2, batch=17)
         """
-        found = _SINCE.fullmatch(text)
-        if found is None:
+        matched = _SINCE.fullmatch(text)
+        if matched is None:
             raise ArgumentRefused(f'"{text}" is no id of a change', hint="Give the id of the last message, as it was.")
-        return cls(int(found["version"]), int(found["batch"]))
+        return cls(int(matched["version"]), int(matched["batch"]))
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,30 @@ class Message:
 
 @dataclass(frozen=True)
 class Delivery:
-    """Messages that belong together, and where a subscriber is once it has all of them."""
+    """Messages that belong together, and where a subscriber is once it has all of them.
+
+    They are spelled once, for however many subscribers.
+    """
 
     at: Since
     messages: tuple[Message, ...]
+
+    @cached_property
+    def events(self) -> tuple[bytes, ...]:
+        """The messages as server-sent events, in parts of a bearable size."""
+        parts, part, size = list[bytes](), list[bytes](), 0
+        for message in self.messages:
+            part.append(message.as_event())
+            size += len(part[-1])
+            if size >= PART_BYTES:
+                parts.append(b"".join(part))
+                part, size = [], 0
+        return (*parts, b"".join(part)) if part else tuple(parts)
+
+    @cached_property
+    def frames(self) -> tuple[str, ...]:
+        """The messages as the texts of WebSocket frames."""
+        return tuple(message.as_frame() for message in self.messages)
 
     @classmethod
     def of_snapshot(cls, at: Since, rows: Sequence[Row]) -> Delivery:

@@ -33,24 +33,26 @@ class Metrics(Collector):
         return iter(())
 
 
+def _gauge(name: str, meaning: str, *labels: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, meaning, labels=labels)
+
+
+def _counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
+    return CounterMetricFamily(name, meaning, labels=labels)
+
+
 def _topics(status: Status) -> Iterator[Metric]:
-    rows = CounterMetricFamily("headwater_topic_rows", "Rows in the log of a topic.", labels=["topic"])
-    dead = GaugeMetricFamily(
-        "headwater_topic_dead", "Dead letters of a topic that have not come back.", labels=["topic"]
+    rows = _counter("headwater_topic_rows", "Rows in the log of a topic.", "topic")
+    dead = _gauge("headwater_topic_dead", "Dead letters of a topic that have not come back.", "topic")
+    unknown = _counter(
+        "headwater_topic_unknown_fields", "Events with a field that no column declares.", "topic", "field"
     )
-    unknown = CounterMetricFamily(
-        "headwater_topic_unknown_fields", "Events with a field that no column declares.", labels=["topic", "field"]
+    head = _gauge("headwater_topic_head", "The newest commit of a topic.", "topic")
+    behind = _gauge(
+        "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", "topic"
     )
-    head = GaugeMetricFamily("headwater_topic_head", "The newest commit of a topic.", labels=["topic"])
-    behind = GaugeMetricFamily(
-        "headwater_topic_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["topic"]
-    )
-    waits = GaugeMetricFamily(
-        "headwater_intake_waiting", "1 if the intake of a topic waits for something.", labels=["topic"]
-    )
-    paused = GaugeMetricFamily(
-        "headwater_intake_paused", "1 if the operator has paused the intake of a topic.", labels=["topic"]
-    )
+    waits = _gauge("headwater_intake_waiting", "1 if the intake of a topic waits for something.", "topic")
+    paused = _gauge("headwater_intake_paused", "1 if the operator has paused the intake of a topic.", "topic")
     for topic in status.topics:
         paused.add_metric([topic.topic], float(topic.paused is not None))
         waits.add_metric([topic.topic], float(topic.waits is not None))
@@ -65,18 +67,14 @@ def _topics(status: Status) -> Iterator[Metric]:
 
 
 def _views(status: Status) -> Iterator[Metric]:
-    lag = GaugeMetricFamily("headwater_view_lag_commits", "Commits that a view has not read.", labels=["view"])
-    stores = GaugeMetricFamily(
-        "headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", labels=["view", "store"]
-    )
-    stopped = GaugeMetricFamily("headwater_view_stopped", "1 if a view has stopped for good.", labels=["view"])
-    paused = GaugeMetricFamily("headwater_view_paused", "1 if the operator has paused a view.", labels=["view"])
-    unsound = GaugeMetricFamily("headwater_view_unsound", "1 if Spark dropped rows of a view.", labels=["view"])
-    fates = CounterMetricFamily("headwater_view_events", "What became of events.", labels=["view", "fate"])
-    remainder = GaugeMetricFamily("headwater_view_ledger_remainder", "What no fate explains.", labels=["view"])
-    behind = GaugeMetricFamily(
-        "headwater_view_watermark_delay_seconds", "How far the watermark is behind the wall clock.", labels=["view"]
-    )
+    lag = _gauge("headwater_view_lag_commits", "Commits that a view has not read.", "view")
+    stores = _gauge("headwater_store_lag_commits", "Commits of a view that one of its stores lacks.", "view", "store")
+    stopped = _gauge("headwater_view_stopped", "1 if a view has stopped for good.", "view")
+    paused = _gauge("headwater_view_paused", "1 if the operator has paused a view.", "view")
+    unsound = _gauge("headwater_view_unsound", "1 if Spark dropped rows of a view.", "view")
+    fates = _counter("headwater_view_events", "What became of events.", "view", "fate")
+    remainder = _gauge("headwater_view_ledger_remainder", "What no fate explains.", "view")
+    behind = _gauge("headwater_view_watermark_delay_seconds", "How far the watermark is behind the wall clock.", "view")
     for view in status.views:
         lag.add_metric([view.view], view.lag)
         for store in view.stores:
@@ -95,17 +93,11 @@ def _views(status: Status) -> Iterator[Metric]:
 
 def _runs(status: Status) -> Iterator[Metric]:
     """The figures of views that run here."""
-    fresh = GaugeMetricFamily(
-        "headwater_view_freshness_seconds", "From arrival to the store, by quantile.", labels=["view", "quantile"]
-    )
-    batch = GaugeMetricFamily(
-        "headwater_view_batch_seconds", "From when a batch began until it is stored.", labels=["view", "quantile"]
-    )
-    writing = GaugeMetricFamily(
-        "headwater_view_writing_seconds", "How long the store takes to write a batch.", labels=["view", "quantile"]
-    )
-    rows = CounterMetricFamily("headwater_view_rows_written", "Rows written to the store.", labels=["view"])
-    state = GaugeMetricFamily("headwater_view_state_bytes", "What is kept between batches.", labels=["view"])
+    fresh = _gauge("headwater_view_freshness_seconds", "From arrival to the store, by quantile.", "view", "quantile")
+    batch = _gauge("headwater_view_batch_seconds", "From when a batch began until it is stored.", "view", "quantile")
+    writing = _gauge("headwater_view_writing_seconds", "How long the store takes to write a batch.", "view", "quantile")
+    rows = _counter("headwater_view_rows_written", "Rows written to the store.", "view")
+    state = _gauge("headwater_view_state_bytes", "What is kept between batches.", "view")
     for figures in (view.figures for view in status.views if view.figures):
         rows.add_metric([figures.view], figures.rows)
         state.add_metric([figures.view], figures.state_bytes)
@@ -117,16 +109,16 @@ def _runs(status: Status) -> Iterator[Metric]:
 
 def _add_quantiles(metric: GaugeMetricFamily, view: str, time: Callable[[float], float | None]) -> None:
     for share in (0.5, 0.99):
-        found = time(share)
-        if found is not None:
-            metric.add_metric([view, str(share)], found)
+        seconds = time(share)
+        if seconds is not None:
+            metric.add_metric([view, str(share)], seconds)
 
 
 def _outlets(status: Status) -> Iterator[Metric]:
-    lag = GaugeMetricFamily("headwater_outlet_lag_batches", "Batches that an outlet has not sent.", labels=["outlet"])
-    stopped = GaugeMetricFamily("headwater_outlet_stopped", "1 if an outlet has stopped for good.", labels=["outlet"])
-    sent = CounterMetricFamily("headwater_outlet_changes", "Changes that an outlet has sent.", labels=["outlet"])
-    dead = CounterMetricFamily("headwater_outlet_dead", "Changes that could not be delivered.", labels=["outlet"])
+    lag = _gauge("headwater_outlet_lag_batches", "Batches that an outlet has not sent.", "outlet")
+    stopped = _gauge("headwater_outlet_stopped", "1 if an outlet has stopped for good.", "outlet")
+    sent = _counter("headwater_outlet_changes", "Changes that an outlet has sent.", "outlet")
+    dead = _counter("headwater_outlet_dead", "Changes that could not be delivered.", "outlet")
     for outlet in status.outlets:
         labels = [outlet.sent.outlet]
         lag.add_metric(labels, outlet.lag)
@@ -137,10 +129,8 @@ def _outlets(status: Status) -> Iterator[Metric]:
 
 
 def _alerts(status: Status) -> Iterator[Metric]:
-    firing = GaugeMetricFamily(
-        "headwater_alert_firing",
-        "1 if an alert fires, 0 if it is pending or resolved.",
-        labels=["rule", "kind", "name"],
+    firing = _gauge(
+        "headwater_alert_firing", "1 if an alert fires, 0 if it is pending or resolved.", "rule", "kind", "name"
     )
     for alert in status.alerts:
         firing.add_metric([alert.rule, alert.kind, alert.name], float(alert.state == "firing"))

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from headwater import errors
 from headwater.errors import HeadwaterError, InternalError
+from headwater.findings import UnknownStore
 from headwater.serve.encode import to_json
 
 MEDIA_TYPE = "application/problem+json"
@@ -29,7 +30,7 @@ _STATUS: tuple[tuple[type[HeadwaterError], int], ...] = (
     (errors.UnknownView, 404),
     (errors.UnknownVersion, 404),
     (errors.UnknownRow, 404),
-    (errors.UnknownStore, 404),
+    (UnknownStore, 404),
     (errors.UnknownSchema, 404),
     (errors.SchemaIncompatible, 409),
     (errors.SchemaRefused, 422),
@@ -58,16 +59,16 @@ _WHO: tuple[tuple[type[HeadwaterError], str], ...] = (
 
 def status_of(error: HeadwaterError) -> int:
     """The status code of an error; one of ours, and one that the operator must end, is 500, or 503 if it may pass."""
-    found = next((status for kind, status in _STATUS if isinstance(error, kind)), None)
-    return found if found is not None else 503 if error.transient else 500
+    code = next((status for kind, status in _STATUS if isinstance(error, kind)), None)
+    return code if code is not None else 503 if error.transient else 500
 
 
 def problem_of(error: HeadwaterError) -> dict[str, Any]:
     """The body of an error."""
-    who = next((found for kind, found in _WHO if isinstance(error, kind)), "headwater")
+    who = next((party for kind, party in _WHO if isinstance(error, kind)), "headwater")
     told = error.as_dict()
     if isinstance(error, errors.CheckFailed):
-        told["findings"] = [{"severity": found.severity} | found.as_dict() for found in error.findings]
+        told["findings"] = [{"severity": finding.severity} | finding.as_dict() for finding in error.findings]
     body = {"type": f"urn:headwater:error:{told.pop('error')}", "title": told.pop("summary")}
     whole = body | {"status": status_of(error), "who": who} | told
     return whole if who in ("caller", "author") else _without_paths(whole)
@@ -79,9 +80,9 @@ def _without_paths(value: Any) -> Any:
         case str():
             return _PATH.sub(r"…/\1", value)
         case dict():
-            return {name: _without_paths(found) for name, found in value.items()}
+            return {name: _without_paths(item) for name, item in value.items()}
         case list() | tuple():
-            return [_without_paths(found) for found in value]
+            return [_without_paths(item) for item in value]
         case _:
             return value
 
@@ -96,7 +97,7 @@ def respond(error: HeadwaterError) -> Response:
 
 
 def _plain(status: int, title: str, detail: str | None = None) -> Response:
-    """What the server itself refuses: a path that isn't there, a method, a parameter of another type."""
+    """The answer to what the server itself refuses: a path that isn't there, a method, a parameter of another type."""
     body = {"type": "about:blank", "title": title, "status": status, "who": "caller" if status < 500 else "headwater"}
     return Response(to_json(body | ({"detail": detail} if detail else {})), status, media_type=MEDIA_TYPE)
 
@@ -115,9 +116,9 @@ async def _of_http(_: Request, error: Exception) -> Response:
 
 async def _of_parameters(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()[0]
-    place = ".".join(str(part) for part in found["loc"])
-    return _plain(422, "the request doesn't fit the API", f"{place}: {found['msg']}.")
+    finding = error.errors()[0]
+    parameter = ".".join(str(part) for part in finding["loc"])
+    return _plain(422, "the request doesn't fit the API", f"{parameter}: {finding['msg']}.")
 
 
 async def _of_nobody(_: Request, error: Exception) -> Response:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from headwater.serve.access import asks
+from headwater.serve.access import Reads
 from headwater.serve.encode import answer
 from headwater.serve.role import Access
 from headwater.serve.service import Service
@@ -33,7 +33,7 @@ def routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["query"])
 
     @router.post("/query")
-    def query(question: Question, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+    def query(question: Question, access: Reads) -> Response:
         """Ask views; nothing can be written. `truncated` tells that there are more rows than were wanted."""
         check(service, question, access)
         return answer(asked(service, question))
@@ -47,7 +47,7 @@ def check(service: Service, question: Question, access: Access) -> None:
         access.check_role("operate")
         access.check_whole()
     else:
-        for view in service.project.views_of(question.sql):
+        for view in service.project.views.views_of(question.sql):
             access.check_view(view)
 
 

@@ -17,7 +17,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True)
 class Access:
-    """What a request may do. No streams, or no views, are named: all of them."""
+    """The rights of a request. No streams, or no views, are named: all of them."""
 
     name: str = "loopback"
     role: Role = "operate"
@@ -25,7 +25,7 @@ class Access:
     views: tuple[str, ...] = ()
 
     def allows(self, role: Role) -> bool:
-        """Whether the role includes another one."""
+        """Tells whether the role includes another one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def check_stream(self, name: str) -> None:
@@ -51,7 +51,7 @@ class Access:
             )
 
     def _check(self, kind: str, name: str, allowed: tuple[str, ...], others: bool) -> None:
-        if (allowed or others) and name.lower() not in {found.lower() for found in allowed}:
+        if (allowed or others) and name.lower() not in {allowed_name.lower() for allowed_name in allowed}:
             raise self._refusal(f'it is not for {kind} "{name}"')
 
     def _refusal(self, why: str) -> RoleRefused:

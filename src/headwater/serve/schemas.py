@@ -7,7 +7,7 @@ are the status, and a `message`. Reading needs the role `read`, registering `wri
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -15,10 +15,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SchemaIncompatible, SchemaRefused, UnknownSchema
-from headwater.intake.schema.canonical import readable, serialized
-from headwater.intake.schema.compatibility import Level
-from headwater.intake.schema.known import Draft, Mode, Reference, Registered
-from headwater.intake.schema.registry import LANGUAGES, LATEST, SchemaRegistry
+from headwater.schemas.canonical import readable, serialized
+from headwater.schemas.known import Draft, Mode, Reference, Registered
+from headwater.schemas.level import Level
+from headwater.schemas.registry import LANGUAGES, LATEST, SchemaRegistry
 from headwater.serve.access import access_of
 from headwater.serve.encode import to_json
 from headwater.serve.problem import status_of
@@ -29,6 +29,7 @@ PREFIX = "/registry"
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _INVALID_VERSION, _INVALID_LEVEL, _NOT_CONFIGURED = 42202, 42203, 40408
 _NO_MODE, _INVALID_MODE = 40409, 42204
+JsonBody = Annotated[dict[str, Any], Body()]
 
 
 def routes(service: Service) -> APIRouter:
@@ -79,8 +80,8 @@ def _asking(router: APIRouter, registry: SchemaRegistry) -> None:
 
     @router.get("/schemas/ids/{number}", dependencies=reads)
     def schema(number: int, format: str = "") -> Response:  # noqa: A002 - as Confluent calls it
-        found = registry.numbered(number)
-        return _answer(_schema(registry, found, format))
+        registered = registry.numbered(number)
+        return _answer(_schema(registry, registered, format))
 
     @router.get("/schemas/ids/{number}/schema", dependencies=reads)
     def text(number: int) -> Response:
@@ -92,8 +93,8 @@ def _asking(router: APIRouter, registry: SchemaRegistry) -> None:
 
     @router.get("/schemas/ids/{number}/versions", dependencies=reads)
     def versions_of(number: int, deleted: bool = False) -> Response:
-        places = registry.places(number, deleted=deleted)
-        return _answer([{"subject": one.subject, "version": one.version} for one in places])
+        registered = registry.places(number, deleted=deleted)
+        return _answer([{"subject": one.subject, "version": one.version} for one in registered])
 
     @router.get("/subjects", dependencies=reads)
     def subjects(subjectPrefix: str = "", deleted: bool = False) -> Response:  # noqa: N803
@@ -105,13 +106,13 @@ def _asking(router: APIRouter, registry: SchemaRegistry) -> None:
 
     @router.get("/subjects/{subject}/versions/{version}", dependencies=reads)
     def version(subject: str, version: str, deleted: bool = False, format: str = "") -> Response:  # noqa: A002
-        found = registry.version(subject, _version(version), deleted=deleted)
-        return _answer(_registered(registry, found, format))
+        registered = registry.version(subject, _version(version), deleted=deleted)
+        return _answer(_registered(registry, registered, format))
 
     @router.get("/subjects/{subject}/versions/{version}/schema", dependencies=reads)
     def version_text(subject: str, version: str, deleted: bool = False) -> Response:
-        found = registry.version(subject, _version(version), deleted=deleted)
-        return Response(readable(registry.written(found)), media_type=MEDIA_TYPE)
+        registered = registry.version(subject, _version(version), deleted=deleted)
+        return Response(readable(registry.written(registered)), media_type=MEDIA_TYPE)
 
     @router.get("/subjects/{subject}/versions/{version}/referencedby", dependencies=reads)
     def referring(subject: str, version: str) -> Response:
@@ -126,26 +127,26 @@ def _comparing(router: APIRouter, registry: SchemaRegistry) -> None:
     reads = [Depends(_asks("read"))]
 
     @router.post("/subjects/{subject}", dependencies=reads)
-    def find(subject: str, body: dict[str, Any] = Body(), deleted: bool = False) -> Response:  # noqa: B008
+    def find(subject: str, body: JsonBody, deleted: bool = False) -> Response:
         draft = _draft(body)
-        found = registry.find(subject, draft, deleted=deleted)
-        return _answer(_registered(registry, found) | {"schema": draft.text})  # in the form that the client knows
+        registered = registry.find(subject, draft, deleted=deleted)
+        return _answer(_registered(registry, registered) | {"schema": draft.text})  # in the form that the client knows
 
     @router.post("/compatibility/subjects/{subject}/versions", dependencies=reads)
-    def fits(subject: str, body: dict[str, Any] = Body(), verbose: bool = False) -> Response:  # noqa: B008
+    def fits(subject: str, body: JsonBody, verbose: bool = False) -> Response:
         return _verdict(registry.check(subject, _draft(body)), verbose)
 
     @router.post("/compatibility/subjects/{subject}/versions/{version}", dependencies=reads)
-    def fits_one(subject: str, version: str, body: dict[str, Any] = Body(), verbose: bool = False) -> Response:  # noqa: B008
+    def fits_one(subject: str, version: str, body: JsonBody, verbose: bool = False) -> Response:
         against = registry.version(subject, _version(version))
         return _verdict(registry.check(subject, _draft(body), against), verbose)
 
 
 def _changing(router: APIRouter, registry: SchemaRegistry) -> None:
     @router.post("/subjects/{subject}/versions", dependencies=[Depends(_asks("write"))])
-    def register(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
-        found = registry.register(subject, _draft(body))
-        return _answer({"id": found.number, "version": found.version})
+    def register(subject: str, body: JsonBody) -> Response:
+        registered = registry.register(subject, _draft(body))
+        return _answer({"id": registered.number, "version": registered.version})
 
     @router.delete("/subjects/{subject}", dependencies=[Depends(_asks("operate"))])
     def delete(subject: str, permanent: bool = False) -> Response:
@@ -164,7 +165,7 @@ def _levels(router: APIRouter, registry: SchemaRegistry) -> None:
         return _answer({"compatibilityLevel": registry.level()})
 
     @router.put("/config", dependencies=operates)
-    def set_level(body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    def set_level(body: JsonBody) -> Response:
         registry.set_level(_level(body))
         return _answer({"compatibility": registry.level()})
 
@@ -175,13 +176,13 @@ def _levels(router: APIRouter, registry: SchemaRegistry) -> None:
 
     @router.get("/config/{subject}", dependencies=reads)
     def level_of(subject: str, defaultToGlobal: bool = False) -> Response:  # noqa: N803
-        found = registry.level(subject) or (registry.level() if defaultToGlobal else None)
-        if found is None:
+        effective = registry.level(subject) or (registry.level() if defaultToGlobal else None)
+        if effective is None:
             raise UnknownSchema(f'subject "{subject}" asks for no level of its own', status=_NOT_CONFIGURED)
-        return _answer({"compatibilityLevel": found})
+        return _answer({"compatibilityLevel": effective})
 
     @router.put("/config/{subject}", dependencies=operates)
-    def set_level_of(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    def set_level_of(subject: str, body: JsonBody) -> Response:
         registry.set_level(_level(body), subject)
         return _answer({"compatibility": registry.level(subject)})
 
@@ -200,19 +201,19 @@ def _modes(router: APIRouter, registry: SchemaRegistry) -> None:
         return _answer({"mode": registry.mode()})
 
     @router.put("/mode", dependencies=operates)
-    def set_mode(body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    def set_mode(body: JsonBody) -> Response:
         registry.set_mode(_mode(body))
         return _answer({"mode": registry.mode()})
 
     @router.get("/mode/{subject}", dependencies=reads)
     def mode_of(subject: str, defaultToGlobal: bool = False) -> Response:  # noqa: N803
-        found = registry.mode(subject) or (registry.mode() if defaultToGlobal else None)
-        if found is None:
+        effective = registry.mode(subject) or (registry.mode() if defaultToGlobal else None)
+        if effective is None:
             raise UnknownSchema(f'subject "{subject}" has no mode of its own', status=_NO_MODE)
-        return _answer({"mode": found})
+        return _answer({"mode": effective})
 
     @router.put("/mode/{subject}", dependencies=operates)
-    def set_mode_of(subject: str, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+    def set_mode_of(subject: str, body: JsonBody) -> Response:
         registry.set_mode(_mode(body), subject)
         return _answer({"mode": registry.mode(subject)})
 
@@ -246,16 +247,16 @@ def _draft(body: dict[str, Any]) -> Draft:
     return Draft(str(language).upper(), text, references)
 
 
-def _reference(found: dict[str, Any]) -> Reference:
-    name, subject, version = found["name"], found["subject"], int(found["version"])
+def _reference(written: dict[str, Any]) -> Reference:
+    name, subject, version = written["name"], written["subject"], int(written["version"])
     if not (isinstance(name, str) and isinstance(subject, str) and 0 < version < 2**31):
         raise ValueError("a name or a subject is no text, or a version no number of one")
     return Reference(name, subject, version)
 
 
 def _references(body: dict[str, Any]) -> list[Any]:
-    found = body.get("references") or []
-    return found if isinstance(found, list) else [found]
+    references = body.get("references") or []
+    return references if isinstance(references, list) else [references]
 
 
 def _version(text: str) -> int | Literal["latest"]:
@@ -277,20 +278,20 @@ def _level(body: dict[str, Any]) -> Level:
         raise SchemaRefused(f'"{wanted}" is no level of compatibility', hint=hint, status=_INVALID_LEVEL) from None
 
 
-def _schema(registry: SchemaRegistry, found: Registered, form: str) -> dict[str, Any]:
-    written = registry.written(found)
-    as_descriptor = form == "serialized" and found.language == "PROTOBUF"
+def _schema(registry: SchemaRegistry, registered: Registered, form: str) -> dict[str, Any]:
+    written = registry.written(registered)
+    as_descriptor = form == "serialized" and registered.language == "PROTOBUF"
     answer: dict[str, Any] = {"schema": serialized(written) if as_descriptor else readable(written)}
-    if found.language != "AVRO":
-        answer["schemaType"] = found.language
-    if found.references:
-        answer["references"] = [vars(reference) for reference in found.references]
+    if registered.language != "AVRO":
+        answer["schemaType"] = registered.language
+    if registered.references:
+        answer["references"] = [vars(reference) for reference in registered.references]
     return answer
 
 
-def _registered(registry: SchemaRegistry, found: Registered, form: str = "") -> dict[str, Any]:
-    place = {"subject": found.subject, "version": found.version, "id": found.number}
-    return place | _schema(registry, found, form)
+def _registered(registry: SchemaRegistry, registered: Registered, form: str = "") -> dict[str, Any]:
+    heading = {"subject": registered.subject, "version": registered.version, "id": registered.number}
+    return heading | _schema(registry, registered, form)
 
 
 def _verdict(problems: list[str], verbose: bool) -> Response:

@@ -21,11 +21,11 @@ from headwater import store
 from headwater.errors import ArgumentRefused
 from headwater.model import Column, spell_type
 from headwater.store import Condition, Order
-from headwater.store.selection import Operator
+from headwater.store.selection import Comparison
 
 OPTIONS = ("order", "limit", "page", "after", "timeout")
 """Parameters that are no conditions; a column of such a name is meant by `limit.eq=…`."""
-_OPERATORS: Mapping[str, Operator] = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_OPERATORS: Mapping[str, Comparison] = {"eq": "=", "ne": "<>", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 DEFAULT_LIMIT = 100
 _LONGEST_EXPONENT = 100
 """Numbers of more digits before or behind the point are no values of any column."""
@@ -42,7 +42,7 @@ class Selection:
     page: int = 1
 
     def rows(self) -> store.Selection:
-        """What the store is asked for: one row more than the limit tells whether there is another page."""
+        """The selection for the store: one row more than the limit tells whether there is another page."""
         first = (self.page - 1) * self.limit
         return store.Selection(None, self.conditions, self.order, self.limit + 1, first)
 
@@ -65,11 +65,11 @@ def read_selection(
 
 
 def _condition(known: Mapping[str, Column], lowered: Mapping[str, str], name: str, value: str) -> Condition:
-    found, _, operator = name.rpartition(".") if "." in name and name.lower() not in lowered else (name, "", "eq")
-    column = known[_column(lowered, found)]
+    named, _, operator = name.rpartition(".") if "." in name and name.lower() not in lowered else (name, "", "eq")
+    column = known[_column(lowered, named)]
     if operator == "null":
         if value not in ("true", "false"):
-            raise _refusal(f'"{value}" is neither true nor false', f"Write {found}.null=true or {found}.null=false.")
+            raise _refusal(f'"{value}" is neither true nor false', f"Write {named}.null=true or {named}.null=false.")
         return Condition(column.name, "null" if value == "true" else "not null")
     if operator == "in":
         parts = [_compared(column, "=", part) for part in value.split(",")]
@@ -101,7 +101,7 @@ def _number(options: Mapping[str, str], name: str, default: int, most: int) -> i
     return int(text)
 
 
-def _compared(column: Column, operator: Operator, text: str) -> Condition:
+def _compared(column: Column, operator: Comparison, text: str) -> Condition:
     """A comparison of a column with a value of a request.
 
     >>> _compared(Column("n", pa.decimal128(5, 2)), ">=", "1.005").operator
@@ -111,7 +111,10 @@ def _compared(column: Column, operator: Operator, text: str) -> Condition:
         if pa.types.is_decimal(column.type):
             return _of_number(column, operator, Decimal(text), column.type.scale, 10**column.type.precision - 1)
         if pa.types.is_integer(column.type):
-            return _of_number(column, operator, Decimal(int(text)), 0, 2 ** (column.type.bit_width - 1) - 1)
+            number, most = int(text), 2 ** (column.type.bit_width - 1) - 1
+            if abs(number) <= most:
+                return Condition(column.name, operator, pa.array([number], column.type))
+            return _of_number(column, operator, Decimal(number), 0, most)
         return Condition(column.name, operator, pa.array([_value(column.type, text)], column.type))
     except (ValueError, InvalidOperation, OverflowError, pa.ArrowException):
         raise _refusal(
@@ -119,7 +122,7 @@ def _compared(column: Column, operator: Operator, text: str) -> Condition:
         ) from None
 
 
-def _of_number(column: Column, operator: Operator, number: Decimal, scale: int, most: int) -> Condition:
+def _of_number(column: Column, operator: Comparison, number: Decimal, scale: int, most: int) -> Condition:
     """A comparison with a number that may have more digits than the column's values have."""
     if not number.is_finite() or abs(number.adjusted()) > _LONGEST_EXPONENT:
         raise ValueError(number)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
-import time
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from typing import Self
 
 import uvicorn
@@ -19,10 +20,13 @@ from headwater.serve.connection import connection_class
 from headwater.serve.guard import LOOPBACK
 from headwater.serve.service import Service
 from headwater.serve.tls import certificate
+from headwater.waiting import wait_for
 
-_START = 30.0
+_START = timedelta(seconds=30)
 _LARGEST_FRAME = 1024 * 1024
-"""How many bytes a message may have that a browser or a subscriber sends by a WebSocket."""
+"""A message that a browser or a subscriber sends by a WebSocket has so many bytes at most."""
+TURN = 0.0005
+"""Seconds after which a thread that computes lets one that answers have its turn; Python gives it ten times as many."""
 _GRACE = 3
 """Seconds that requests under way are given when the server ends."""
 
@@ -42,7 +46,7 @@ class Server:
             self._history = _with_dashboard(app, self.service)
         config = uvicorn.Config(
             app,
-            http=connection_class(settings.connections),
+            http=connection_class(settings.connections, settings.answer_timeout),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -57,16 +61,16 @@ class Server:
 
     @property
     def is_in_the_clear(self) -> bool:
-        """Whether others reach the server, and what they send can be read on the way."""
+        """Tells whether others reach the server, and what they send can be read on the way."""
         return self.service.settings.host not in LOOPBACK and self.service.settings.tls_cert is None
 
     def __enter__(self) -> Self:
         self._thread.start()
-        deadline = time.monotonic() + _START
-        while not self._server.started and self._thread.is_alive() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(lambda: self._server.started or not self._thread.is_alive(), _START, every=timedelta(milliseconds=10))
         if not self._server.started:
             raise OperatorError("the server did not start", hint="See what it said before this.")
+        self._turn = sys.getswitchinterval()
+        sys.setswitchinterval(min(TURN, self._turn))
         self._history.__enter__()  # not earlier: NiceGUI looks at every object of the process while it starts
         return self
 
@@ -76,6 +80,7 @@ class Server:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+        sys.setswitchinterval(self._turn)
 
 
 def _with_dashboard(app: FastAPI, service: Service) -> AbstractContextManager[object]:
@@ -90,15 +95,15 @@ def _with_dashboard(app: FastAPI, service: Service) -> AbstractContextManager[ob
 
 def _bound(settings: ServeSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(family)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((settings.host, settings.port))
+        bound.bind((settings.host, settings.port))
     except OSError as cause:
-        found.close()
+        bound.close()
         raise OperatorError(
             f"the server can't bind to {settings.host}:{settings.port}",
             detail=f"{cause.strerror}. Nothing was started.",
             hint="Another process may have the port: name another one with --port.",
         ) from cause
-    return found
+    return bound

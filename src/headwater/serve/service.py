@@ -1,6 +1,6 @@
-"""What the routes work with: the project, and how much may go on at a time.
+"""The service that the routes work with: the project, and how much may go on at a time.
 
-Work that can be slow (an append, a query) takes a *place*; where none is free the caller is told to come back, and the
+Work that can be slow (an append, a query) takes a *slot*; where none is free the caller is told to come back, and the
 views are not slowed down.
 """
 
@@ -17,17 +17,17 @@ from headwater.serve.feed import Feeds
 from headwater.serve.reach import Positions
 
 
-class Places:
+class Capacity:
     """So many at a time, and no queue."""
 
-    def __init__(self, what: str, places: int) -> None:
+    def __init__(self, what: str, slots: int) -> None:
         self._what = what
-        self._places = places
-        self._free = threading.BoundedSemaphore(places)
+        self._slots = slots
+        self._free = threading.BoundedSemaphore(slots)
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Take a place, or raise `Overloaded` at once."""
+        """Take a slot, or raise `Overloaded` at once."""
         self.take()
         try:
             yield
@@ -35,16 +35,16 @@ class Places:
             self.leave()
 
     def take(self) -> None:
-        """Take a place; whoever does leaves it again."""
+        """Take a slot; whoever does leaves it again."""
         if not self._free.acquire(blocking=False):
             raise Overloaded(
-                f"{self._places} {self._what} are under way, which is the most at a time",
+                f"{self._slots} {self._what} are under way, which is the most at a time",
                 detail="Nothing was done.",
                 hint="Repeat the request after the time that Retry-After says.",
             )
 
     def leave(self) -> None:
-        """Leave a place."""
+        """Leave a slot."""
         self._free.release()
 
 
@@ -56,6 +56,6 @@ class Service:
         self.settings = settings
         self.feeds = Feeds(project)
         self.positions = Positions(project)
-        self.appends = Places("appends", settings.appends)
-        self.queries = Places("queries", settings.queries)
-        self.subscriptions = Places("subscriptions", settings.subscriptions)
+        self.appends = Capacity("appends", settings.appends)
+        self.queries = Capacity("queries", settings.queries)
+        self.subscriptions = Capacity("subscriptions", settings.subscriptions)

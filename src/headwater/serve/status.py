@@ -5,16 +5,15 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from headwater.errors import HeadwaterError
 from headwater.operate.query import DEFAULT_STORE
 from headwater.project import Project
-from headwater.serve.access import asks
+from headwater.serve.access import Reads
 from headwater.serve.encode import answer
 from headwater.serve.metrics import Metrics
-from headwater.serve.role import Access
 from headwater.serve.service import Service
 
 LEAST_FREE = 64 * 1024 * 1024
@@ -28,37 +27,37 @@ def routes(service: Service) -> APIRouter:
     registry.register(Metrics(service.project))
 
     @router.get("/status")
-    def status(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """How every topic, view and outlet is: heads, watermarks, lag, rates, freshness, ledgers."""
+    def status(access: Reads) -> Response:
+        """The status of every topic, view and outlet: heads, watermarks, lag, rates, freshness, ledgers."""
         access.check_whole()
         return answer(service.project.status().as_dict())
 
     @router.get("/alerts")
-    def alerts(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """What the rules of alerts say: pending, firing, resolved within the hour; and the rules."""
+    def alerts(access: Reads) -> Response:
+        """The alerts of the rules: pending, firing, resolved within the hour; and the rules."""
         access.check_whole()
         return answer(service.project.alerts().as_dict())
 
     @router.get("/lineage")
-    def lineage(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """What is read by what: topics, views, stores and outlets, and the edges between them."""
+    def lineage(access: Reads) -> Response:
+        """The lineage: topics, views, stores and outlets, and the edges between them."""
         access.check_whole()
         return answer(lineage_of(service.project))
 
     @router.get("/metrics")
-    def metrics(access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
+    def metrics(access: Reads) -> Response:
         """The figures for Prometheus."""
         access.check_whole()
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     @router.get("/healthz")
     async def alive() -> Response:
-        """Whether the process answers."""
+        """Answers while the process lives."""
         return answer({"alive": True})
 
     @router.get("/readyz")
     def ready() -> Response:
-        """Whether the log and the stores answer, and no view has stopped or is unsound; 503 if not. It names no view.
+        """Tells if the log and the stores answer, and no view has stopped or is unsound; 503 if not. It names no view.
 
         A view that is paused is as its operator wants it.
         """
@@ -72,14 +71,14 @@ def routes(service: Service) -> APIRouter:
         empty = sum(view.version is None and view.paused is None for view in views)
         unsound = sum(view.unsound is not None for view in views)
         is_ready = not (stopped or empty or unsound)
-        found = {"ready": is_ready, "stopped": stopped, "empty": empty, "unsound": unsound}
-        return answer(found, 200 if is_ready else 503)
+        readiness = {"ready": is_ready, "stopped": stopped, "empty": empty, "unsound": unsound}
+        return answer(readiness, 200 if is_ready else 503)
 
     return router
 
 
 def _is_full(project: Project) -> bool:
-    """Whether the disk with the project's folder, or with a log beside it, has no room for what comes."""
+    """Tells whether the disk with the project's folder, or with a log beside it, has no room for what comes."""
     data = project.settings.data
     folders = [project.folder] if "://" in data else [project.folder, project.folder / data]
     return any(shutil.disk_usage(folder).free < LEAST_FREE for folder in folders if folder.exists())

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused, FormatRefused, TooLarge, UnreadableEvent
 from headwater.intake import DEEPEST, read_stream
 from headwater.intake.arrow_stream import BODY
 from headwater.project.append import Receipt
-from headwater.serve.access import asks
+from headwater.serve.access import Operates, Reads, Writes
 from headwater.serve.encode import answer
-from headwater.serve.role import Access
 from headwater.serve.service import Service
-from headwater.serve.token import Place, spell
+from headwater.serve.token import LogPosition, spell
+from headwater.store.plain import readable
 
 JSON = ("application/json",)
 LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 ARROW = ("application/vnd.apache.arrow.stream",)
 MOST_EVENTS = BODY.rows
-"""How many events a body may have."""
+"""A body has so many events at most."""
 _KEY = re.compile(r"(?P<producer>[\x21-\x7e]{1,200}):(?P<number>\d{1,18})")
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -40,11 +40,7 @@ def routes(service: Service) -> APIRouter:
 
     @router.post("/{name}/events", openapi_extra={"requestBody": _BODY, "responses": _ANSWERS}, status_code=201)
     async def append(
-        name: str,
-        request: Request,
-        source: str = "http",
-        strict: bool = False,
-        access: Access = Depends(asks("write")),  # noqa: B008
+        name: str, request: Request, access: Writes, source: str = "http", strict: bool = False
     ) -> Response:
         """Append events: a JSON object or array, JSON lines or an Arrow stream. The answered `token` is where they are.
 
@@ -53,7 +49,7 @@ def routes(service: Service) -> APIRouter:
         is answered alike.
         """
         access.check_stream(name)
-        topic = service.project.topic(name).name
+        topic = service.project.declarations.topic(name).name
         sequence = _sequence(request.headers.get("idempotency-key"))
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         with service.appends.taken():
@@ -61,29 +57,21 @@ def routes(service: Service) -> APIRouter:
             receipt = await run_in_threadpool(
                 lambda: project.append(topic, _rows(kind, body), source=source, sequence=sequence, strict=strict)
             )
-        found = {field: getattr(receipt, field) for field in _RECEIPT}
-        token = spell(service.project, Place(topic, receipt.commit))
-        return answer(found | {"token": token} | _told(receipt), _STATUS[receipt.became])
+        shown = {field: getattr(receipt, field) for field in _RECEIPT}
+        token = spell(service.project, LogPosition(topic, receipt.commit))
+        return answer(shown | {"token": token} | _told(receipt), _STATUS[receipt.became])
 
     @router.get("/{name}/dead")
-    def dead(
-        name: str,
-        limit: int = 100,
-        access: Access = Depends(asks("read")),  # noqa: B008
-    ) -> Response:
+    def dead(name: str, access: Reads, limit: int = 100) -> Response:
         """The newest dead letters: bytes, reason, where they came from, when."""
         access.check_stream(name)
         letters = service.project.dead(name)
         count = max(1, min(limit, service.settings.query_rows))
         newest = letters.slice(max(0, letters.num_rows - count)).to_pylist()
-        return answer({"topic": name, "count": letters.num_rows, "letters": [_letter(found) for found in newest]})
+        return answer({"topic": name, "count": letters.num_rows, "letters": [_letter(letter) for letter in newest]})
 
     @router.post("/{name}/redrive")
-    def redrive(
-        name: str,
-        error: str | None = None,
-        access: Access = Depends(asks("operate")),  # noqa: B008
-    ) -> Response:
+    def redrive(name: str, access: Operates, error: str | None = None) -> Response:
         """Decode dead letters again with today's declaration, and append what can be read now, each once.
 
         `error` chooses those of one class, such as `wrong-type`.
@@ -93,14 +81,10 @@ def routes(service: Service) -> APIRouter:
             return answer(asdict(service.project.redrive(name, error=error)))
 
     @router.get("/{name}/log")
-    def log(
-        name: str,
-        last: int = 20,
-        access: Access = Depends(asks("read")),  # noqa: B008
-    ) -> Response:
+    def log(name: str, access: Reads, last: int = 20) -> Response:
         """The last commits: rows, event times, watermark, sources."""
         access.check_stream(name)
-        commits = service.project.log(name, max(1, min(last, 1000)))
+        commits = service.project.log.commits(name, max(1, min(last, 1000)))
         return answer({"topic": name, "commits": [vars(commit) for commit in commits]})
 
     return router
@@ -115,7 +99,7 @@ _ANSWERS = {
 
 
 def _told(receipt: Receipt) -> dict[str, Any]:
-    """What is said of events that became no rows, as a problem says it."""
+    """The detail for events that became no rows, as a problem says it."""
     if not receipt.dead:
         return {}
     what = "1 event is a dead letter" if receipt.dead == 1 else f"{receipt.dead:,} events are dead letters"
@@ -129,22 +113,22 @@ def _told(receipt: Receipt) -> dict[str, Any]:
 _LETTER = ("position", "error", "reason", "source", "bytes", "_arrived_at", "_commit", "_row")
 
 
-def _letter(found: dict[str, Any]) -> dict[str, Any]:
-    shown = {name.removeprefix("_"): found[name] for name in _LETTER}
-    return shown | {"bytes": found["bytes"].decode("utf-8", "replace") if found["bytes"] is not None else None}
+def _letter(letter: dict[str, Any]) -> dict[str, Any]:
+    shown = {name.removeprefix("_"): letter[name] for name in _LETTER}
+    return shown | {"bytes": None if letter["bytes"] is None else readable(letter["bytes"])}
 
 
 def _sequence(key: str | None) -> tuple[str, int] | None:
     if key is None:
         return None
-    found = _KEY.fullmatch(key.strip())
-    if found is None:
+    matched = _KEY.fullmatch(key.strip())
+    if matched is None:
         raise ArgumentRefused(
             "the idempotency key is not PRODUCER:NUMBER",
             detail="The number says where in the order of a producer's appends this one is.",
             hint="Write, for example, Idempotency-Key: till-7:42, and 43 for the next append of till-7.",
         )
-    return found["producer"], int(found["number"])
+    return matched["producer"], int(matched["number"])
 
 
 def _rows(kind: str, body: bytes) -> Any:
@@ -200,6 +184,6 @@ def _elements(text: str) -> Iterator[str]:
 
 
 def _skip(text: str, at: int) -> int:
-    """Where the blanks from a place on end."""
-    found = _BLANKS.match(text, at)
-    return found.end() if found else at
+    """The end of the blanks that begin at an index."""
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at

@@ -23,7 +23,7 @@ def refuse_in_the_clear(settings: ServeSettings) -> None:
 
 
 def certificate(folder: Path, settings: ServeSettings) -> dict[str, Any]:
-    """What the server needs to know to speak TLS, nothing if it doesn't; paths are relative to the project.
+    """The settings by which the server speaks TLS, none if it doesn't; paths are relative to the project.
 
     `SettingsRefused` if the files can't be read, or don't belong together.
     """

@@ -15,6 +15,7 @@ from typing import Any
 
 from headwater.errors import ArgumentRefused, TokenRefused
 from headwater.operate.audit import Audit
+from headwater.operate.record import written
 from headwater.serve.role import Access, Role
 
 FILE = "tokens.json"
@@ -31,7 +32,7 @@ class Token:
     expires_at: datetime | None = None
 
     def is_good(self, at: datetime) -> bool:
-        """Whether it has not expired."""
+        """Tells whether it has not expired."""
         return self.expires_at is None or at < self.expires_at
 
 
@@ -112,11 +113,11 @@ class Tokens:
             ) from cause
 
     def access(self, secret: str) -> Access:
-        """What a token allows; `TokenRefused` if it isn't known, or has expired."""
+        """The access that a token allows; `TokenRefused` if it isn't known, or has expired."""
         return self.of(hash_of(secret))
 
     def of(self, hashed: str) -> Access:
-        """What the token with a hash allows."""
+        """The access that the token with a hash allows."""
         known = [token for token in self.all() if hmac.compare_digest(token.hash, hashed)]
         if not known:
             raise TokenRefused("the token is not known", hint="It may have been revoked. Ask for another one.")
@@ -126,12 +127,13 @@ class Tokens:
         return known[0].access
 
     def _write(self, tokens: list[Token]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         staged = self._file.with_suffix(".tmp")
-        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump([_record(token) for token in tokens], file)
-        staged.replace(self._file)
+        with written(self._file):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump([_record(token) for token in tokens], file)
+            staged.replace(self._file)
 
 
 def _make(access: Access, now: datetime, expires: timedelta | None) -> tuple[str, Token]:
@@ -153,5 +155,5 @@ def _token(record: dict[str, Any]) -> Token:
 
 
 def hash_of(secret: str) -> str:
-    """What is kept of a token or a session. They have 256 bits of chance: nothing slower is needed to guard them."""
+    """The hash of a token or a session. They have 256 bits of chance: nothing slower is needed to guard them."""
     return hashlib.sha256(secret.encode()).hexdigest()

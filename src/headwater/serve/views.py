@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from headwater.errors import ArgumentRefused
 from headwater.model import parse_duration
 from headwater.operate.why import MOST, read_row
-from headwater.project import Project
-from headwater.serve.access import asks
+from headwater.serve.access import Reads
 from headwater.serve.encode import answer
-from headwater.serve.feed import no_rows
+from headwater.serve.page import ANSWERS, Asked, page, page_at_once
 from headwater.serve.reach import Way
 from headwater.serve.role import Access
-from headwater.serve.selection import read_selection
 from headwater.serve.service import Service
 from headwater.serve.token import read
-from headwater.store import Position, Version
 
 DEFAULT_WAIT = timedelta(seconds=5)
 
@@ -31,54 +28,40 @@ def routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/views", tags=["views"])
     project = service.project
 
-    @router.get("/{name}")
+    @router.get("/{name}", openapi_extra={"responses": ANSWERS})
     async def rows(
         name: str,
         request: Request,
-        after: str | None = None,
-        timeout: str | None = None,
-        access: Access = Depends(asks("read")),  # noqa: B008
+        access: Reads,
+        after: str | None = None,  # noqa: ARG001  # these two are told by the description, and read below
+        timeout: str | None = None,  # noqa: ARG001
     ) -> Response:
         """Rows of a view: by `column=value`, `column.gte=value` …, with `order`, `limit` and `page`.
 
         `after` is a token that an append answered: the view is waited for, at most `timeout`, so that one reads one's
-        own write.
+        own write. `Accept: application/vnd.apache.arrow.stream` asks for them as Arrow. An answer has an `ETag`: as
+        `If-None-Match` it is answered with 304, without rows, for as long as nothing has changed.
         """
-        access.check_view(name)
-        view = project.plan().view(name).name
-        if after is not None:
-            place = await run_in_threadpool(read, project, after)
-            way = Way(project, service.positions, view, place)
-            await way.wait(patience(timeout, service.settings.longest_wait))
-        return await run_in_threadpool(_page, service, view, request.query_params.multi_items())
+        return await rows_of(service, access, name, request.query_params.multi_items(), request.headers)
 
     @router.get("/{name}/late")
-    def late(
-        name: str,
-        limit: int = 100,
-        access: Access = Depends(asks("read")),  # noqa: B008
-    ) -> Response:
+    def late(name: str, access: Reads, limit: int = 100) -> Response:
         """The rows that came too late, once per window, and how late they were. It is a query on the log by Spark."""
         access.check_view(name)
         with service.queries.taken():
-            found = project.late(name)
-        part = found.slice(0, max(1, min(limit, service.settings.query_rows)))
-        return answer({"view": name, "count": found.num_rows, "rows": part.to_pylist()})
+            rows = project.views.late(name)
+        part = rows.slice(0, max(1, min(limit, service.settings.query_rows)))
+        return answer({"view": name, "count": rows.num_rows, "rows": part.to_pylist()})
 
     @router.get("/{name}/ledger")
-    def ledger(name: str, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """What became of every event: rows in = used + filtered + late + duplicates + dead; a remainder is an alarm."""
+    def ledger(name: str, access: Reads) -> Response:
+        """The fates of all events: rows in = used + filtered + late + duplicates + dead; a remainder is an alarm."""
         access.check_view(name)
-        found = project.ledger(name)
-        return answer(asdict(found) | {"rows_in": found.rows_in, "remainder": found.remainder})
+        fates = project.views.ledger(name)
+        return answer(asdict(fates) | {"rows_in": fates.rows_in, "remainder": fates.remainder})
 
     @router.get("/{name}/why")
-    def why(
-        name: str,
-        request: Request,
-        events: int = MOST,
-        access: Access = Depends(asks("read")),  # noqa: B008
-    ) -> Response:
+    def why(name: str, request: Request, access: Reads, events: int = MOST) -> Response:
         """The events behind a row, which is named by `column=value`, and those that came too late for it.
 
         `column.null=true` is a row without a value; a column that is called `events` is `events.eq=value`. The events
@@ -90,53 +73,42 @@ def routes(service: Service) -> APIRouter:
             access.check_stream(topic)
         row = read_row((key, value) for key, value in request.query_params.multi_items() if key != "events")
         with service.queries.taken():
-            found = project.why(name, row, most=max(1, min(events, service.settings.query_rows)))
-        return answer(found.as_dict())
+            reasons = project.why(name, row, most=max(1, min(events, service.settings.query_rows)))
+        return answer(reasons.as_dict())
 
     @router.get("/{name}/explain")
-    def explain(name: str, access: Access = Depends(asks("read"))) -> Response:  # noqa: B008
-        """How the view is executed and why, its stages, the state it keeps, its versions."""
+    def explain(name: str, access: Reads) -> Response:
+        """The execution of the view and why, its stages, the state it keeps, its versions."""
         access.check_view(name)
         return answer(project.explain(name).as_dict())
 
     return router
 
 
-def _page(service: Service, view: str, parameters: list[tuple[str, str]]) -> Response:
-    """The rows of a view that the parameters of a request ask for."""
-    target = served(service.project, view).target
-    selection = read_selection(target.columns, target.key, parameters, service.settings.page_rows)
-    with service.queries.taken():
-        read, rows = service.project.select(view, selection.rows())
-    body = {"view": view, "version": read.target.version, "position": as_record(read.position)}
-    found = rows.to_pylist()
-    more = len(found) > selection.limit
-    return answer(body | {"rows": found[: selection.limit], "page": selection.page, "more": more})
+async def rows_of(
+    service: Service, access: Access, name: str, parameters: list[tuple[str, str]], headers: Mapping[str, str]
+) -> Response:
+    """The answer to a request for rows of a view; once the view has come to where `after` is, if that is asked for."""
+    access.check_view(name)
+    project, options = service.project, dict(parameters)
+    view, after = project.plan().view(name), options.get("after")
+    if after is not None:
+        position = await run_in_threadpool(read, project, after)
+        way = Way(project, service.positions, view.name, position)
+        await way.wait(patience(options.get("timeout"), service.settings.longest_wait))
+    asked = Asked.of(parameters, headers)
+    at_once = page_at_once(service, view, asked)
+    return await run_in_threadpool(page, service, view, asked) if at_once is None else at_once
 
 
 def patience(text: str | None, longest: timedelta) -> timedelta:
-    """How long a request is willing to wait."""
+    """The time that a request is willing to wait."""
     if text is None:
         return min(DEFAULT_WAIT, longest)
     try:
-        found = parse_duration(f"{text} seconds" if text.replace(".", "", 1).isdigit() else text)
+        wait = parse_duration(f"{text} seconds" if text.replace(".", "", 1).isdigit() else text)
     except ValueError:
         raise ArgumentRefused(
             f'"{text[:100]}" is no duration', hint="Write seconds (5), or a duration (500ms)."
         ) from None
-    return min(found, longest)
-
-
-def served(project: Project, view: str) -> Version:
-    """The version of a view that is served; `UnknownView` if it has no rows yet."""
-    version = project.served(view)
-    if version is None:
-        raise no_rows(view)
-    return version
-
-
-def as_record(position: Position | None) -> dict[str, Any] | None:
-    """A position with stable field names."""
-    if position is None:
-        return None
-    return {"batch": position.batch, "commits": dict(position.commits), "watermark": position.watermark}
+    return min(wait, longest)

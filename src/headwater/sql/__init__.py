@@ -14,13 +14,13 @@ from headwater.sql.query import (
     read_query,
 )
 from headwater.sql.render import render
-from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, late_view, pattern_of, window_of, windows_in
+from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, late_view, pattern_of, window_of
 from headwater.sql.spelling import spell, spell_name, spell_text
-from headwater.sql.types import arrow_type, sqlglot_type
+from headwater.sql.types import arrow_type, cast, sqlglot_type
 
 __all__ = [
     "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of",
-    "canonical", "interval", "late_view", "months", "origin_of", "parse_column", "parse_declarations",
+    "canonical", "cast", "interval", "late_view", "months", "origin_of", "parse_column", "parse_declarations",
     "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render", "spell", "spell_interval",
-    "spell_name", "spell_text", "sqlglot_type", "window_of", "windows_in",
+    "spell_name", "spell_text", "sqlglot_type", "window_of",
 ]  # fmt: skip

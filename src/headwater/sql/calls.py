@@ -1,7 +1,7 @@
 """Function calls, kept as they were written.
 
 sqlglot knows many functions by nodes of its own and writes some of them back in other words: `date_format(d, 'YYYY')`
-with the format `yyyy`, `left(s, 2)` as a SUBSTRING, `parse_json(s)` as `s`. Spark has to be given what the author
+with the format `yyyy`, `left(s, 2)` as a SUBSTRING, `parse_json(s)` as `s`. Spark has to get what the author
 wrote, so a call becomes such a node only where that node is written back as the same name with the same arguments;
 every other call is an `exp.Anonymous`.
 """
@@ -36,7 +36,7 @@ _SAMPLES: tuple[tuple[exp.Expr, exp.Expr], ...] = (
 
 
 def builder(name: str) -> Builder:
-    """What makes the node of a call of this function, from its arguments."""
+    """A function that makes the node of a call of this one, from its arguments."""
 
     def build(args: list[exp.Expr], dialect: Spark | None = None) -> exp.Expr:  # noqa: ARG001  sqlglot may pass it
         return _node(name, args) if is_kept(name, len(args)) else exp.Anonymous(this=name, expressions=args)
@@ -55,7 +55,7 @@ def _node(name: str, args: list[exp.Expr]) -> exp.Expr:
 
 @cache
 def is_kept(name: str, count: int) -> bool:
-    """Whether sqlglot's own node for this function, given so many arguments, is written back as it was read.
+    """Tells whether sqlglot's own node for this function, with so many arguments, is written back as it was read.
 
     >>> is_kept("SUM", 1), is_kept("DATE_FORMAT", 2)
     (True, False)

@@ -1,7 +1,7 @@
 """Text to model: every declaration of a file, and everything that is wrong with it.
 
 A statement that can't be read doesn't hide the next one. Within a statement the first mistake of syntax ends its
-reading; what is wrong in meaning (an unknown option, a key that isn't there) is found all at once.
+reading; what is wrong in meaning (an unknown option, a key that isn't there) is told all at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import DuplicateName, EmitRefused, Finding, Origin, SyntaxRefused
+from headwater.errors import Finding, Origin
+from headwater.findings import DuplicateName, EmitRefused, SyntaxRefused
 from headwater.sql.dialect import Headwater
 from headwater.sql.lost import lost
 from headwater.sql.nodes import CreateFunction, CreateOutlet, CreateTopic, CreateView
@@ -30,7 +31,7 @@ _EMITS = {"CHANGES": model.Emit.CHANGES, "FINAL": model.Emit.FINAL, "ON WINDOW C
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a file declares, and what was found wrong.
+    """The declarations of a file, and what is wrong in it.
 
     `findings` holds errors and cautions in the order of the text; a declaration with an error isn't among
     `declarations`, and `refused` has its name if it could be read.
@@ -51,10 +52,10 @@ def parse_declarations(text: str, file: str) -> Parsed:
     text = text.removeprefix("\ufeff")
     source = Source(text, Origin(file))
     tokens, problem = tokenize(text)
-    found = list(statements(text, tokens))
-    if problem and found and ";" not in text[found[-1].tokens[-1].end : problem.start]:
-        found.pop()
-    readings = [Reading(source, statement) for statement in found]
+    parts = list(statements(text, tokens))
+    if problem and parts and ";" not in text[parts[-1].tokens[-1].end : problem.start]:
+        parts.pop()
+    readings = [Reading(source, statement) for statement in parts]
     declared = [_read(reading) for reading in readings]
     findings = [finding for reading in readings for finding in reading.findings]
     if problem:
@@ -125,9 +126,9 @@ def _view(reading: Reading, tree: CreateView) -> model.View:
 
 
 def _serving(values: dict[str, Any]) -> model.Serving:
-    """What the options say about the layout in stores; they are taken out."""
-    given = {option.name: values.pop(option.name) for option in SERVING if option.name in values}
-    return model.Serving(indexes=given.pop("index", ()), **given)
+    """The options about the layout in stores; they are taken out."""
+    served = {option.name: values.pop(option.name) for option in SERVING if option.name in values}
+    return model.Serving(indexes=served.pop("index", ()), **served)
 
 
 def _emit(reading: Reading, tree: CreateView, option: model.Emit | None) -> model.Emit | None:

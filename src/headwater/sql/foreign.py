@@ -1,4 +1,4 @@
-"""What other systems write and we don't: recognised by its words, refused by its name, with what to write instead.
+"""The words of other systems that aren't ours: recognised, refused by name, with what to write instead.
 
 Flink, RisingWave, ksqlDB, Materialize, Spark, PostgreSQL and Snowflake have clauses, statements and options of their
 own, and people write them every day. A *phrase* is a sequence of words by which such a clause is known: `*` stands for
@@ -30,12 +30,12 @@ class Phrase:
     unless: tuple[str, ...] = ()
 
     def hint(self, words: Words, at: int) -> str:
-        """What to write instead of the phrase at this word."""
+        """The words to write instead of the phrase at this word."""
         return self.instead if isinstance(self.instead, str) else self.instead(words, at)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPhrase:
     """A phrase in a statement: where, what it is called, what to write instead, and whether it will come."""
 
     token: Token
@@ -44,19 +44,19 @@ class Found:
     later: bool
 
 
-def find_phrase(tokens: Sequence[Token]) -> Found | None:
+def find_phrase(tokens: Sequence[Token]) -> FoundPhrase | None:
     """The first phrase of others in a statement."""
     words = [_word(token) for token in tokens]
-    found = [
+    matches = [
         (at, phrase)
         for phrase in PHRASES
         for at in range(len(words))
         if words[at] not in phrase.unless and _is_at(phrase.words, words, at)
     ]
-    if not found:
+    if not matches:
         return None
-    at, phrase = min(found, key=lambda pair: pair[0])
-    return Found(tokens[at], phrase.called, phrase.hint(words, at), phrase.later)
+    at, phrase = min(matches, key=lambda pair: pair[0])
+    return FoundPhrase(tokens[at], phrase.called, phrase.hint(words, at), phrase.later)
 
 
 def _word(token: Token) -> str:
@@ -85,12 +85,12 @@ def _interval(words: Words, at: int) -> str:
 
 
 def _behind(words: Words, at: int, word: str) -> int:
-    """The place behind a word that follows, or of the end."""
+    """The index behind a word that follows, or of the end."""
     return next((index + 1 for index in range(at, len(words)) if words[index] == word), len(words))
 
 
 def _read_before(words: Words, at: int) -> str:
-    """The name behind the last FROM before a place, in lower case."""
+    """The name behind the last FROM before an index, in lower case."""
     froms = [index for index in range(len(words) - 1) if words[index] == "FROM"]
     before = [index for index in froms if index < at] or froms
     return words[before[-1] + 1].lower().lstrip("'") if before else "…"
@@ -163,7 +163,8 @@ def _group_window(words: Words, at: int) -> str:
 
 
 _AS_OF = (
-    "Write JOIN … FOR SYSTEM_TIME AS OF l.at AS r ON l.key = r.key; r is a table with a PRIMARY KEY and a WATERMARK."
+    "Write JOIN … AS r ON l.key = r.key AND r.at BETWEEN l.at - INTERVAL '1' DAY AND l.at, and keep the newest: "
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY l.id, l.at ORDER BY r.at DESC) = 1."
 )
 
 PHRASES: tuple[Phrase, ...] = (
@@ -187,7 +188,7 @@ PHRASES: tuple[Phrase, ...] = (
     Phrase(
         ("GAP_FILL", "("),
         "GAP_FILL",
-        "Join the windows with a table of those that must be there, or fill gaps when you query the view.",
+        "Fill gaps when you query the view.",
         later=True,
     ),
     Phrase(
@@ -198,8 +199,8 @@ PHRASES: tuple[Phrase, ...] = (
     # Joins
     Phrase(("WITHIN", "#"), "WITHIN in a join, as ksqlDB has it", _within),
     Phrase(("WITHIN", "(", "#"), "WITHIN in a join, as ksqlDB has it", lambda words, at: _within(words, at + 1)),
-    Phrase(("ASOF", "JOIN"), "ASOF JOIN", _AS_OF),
-    Phrase(("MATCH_CONDITION", "("), "ASOF JOIN", _AS_OF),
+    Phrase(("ASOF", "JOIN"), "ASOF JOIN", _AS_OF, later=True),
+    Phrase(("MATCH_CONDITION", "("), "ASOF JOIN", _AS_OF, later=True),
     # Clauses at the end of a query
     Phrase(("EMIT", "ON", "UPDATE"), "EMIT ON UPDATE", "Write EMIT CHANGES, or leave it out."),
     Phrase(("EMIT", "AFTER"), "EMIT AFTER", "Write EMIT CHANGES or EMIT FINAL; every = '…' sets a cadence."),
@@ -279,7 +280,7 @@ KINDS: Mapping[str, str] = {
     "MATERIALIZED": "Write CREATE MATERIALIZED VIEW and a name.",
     "OR": "Write CREATE: the project is what its files say, so that a declaration is changed by editing it.",
 }
-"""What others create, and what to do instead."""
+"""The kinds of things that others create, and what to do instead."""
 
 VERBS: Mapping[str, str] = {
     "ALTER": "Edit the declaration; a run takes it over with `headwater promote`.",
@@ -312,7 +313,7 @@ VERBS: Mapping[str, str] = {
     "VALUES": "Append rows with `headwater append`.",
     "WITH": "Write CREATE MATERIALIZED VIEW name AS before it.",
 }
-"""What others begin a statement with, and what to do instead."""
+"""The words with which others begin a statement, and what to do instead."""
 
 OPTIONS: Mapping[str, str] = {
     "kafka_topic": "Write connector = 'kafka', topic = '…'.",

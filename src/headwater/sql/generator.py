@@ -26,7 +26,7 @@ from headwater.sql.nodes import (
 _REWRITTEN = (
     exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From, exp.ILike, exp.Pivot, exp.Select, exp.Table, exp.WithinGroup,
 )  # fmt: skip
-"""What sqlglot writes in other words for the sake of older Sparks."""
+"""The nodes that sqlglot writes in other words for the sake of older Sparks."""
 
 
 class HeadwaterGenerator(SparkGenerator):

@@ -1,4 +1,4 @@
-"""Where a topic's events are fetched from: which connectors there are, and which options each of them takes."""
+"""The connectors by which a topic's events are fetched, and the options that each of them takes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import Finding, KeyNotInOutput, OptionRefused, UnknownOption
+from headwater.errors import Finding
+from headwater.findings import KeyNotInOutput, OptionRefused, UnknownOption
 from headwater.sql.nodes import Option
-from headwater.sql.options import CONNECTORS, INTAKE, OPTIONS, option_text
+from headwater.sql.option_values import CONNECTORS
+from headwater.sql.options import INTAKE, OPTIONS, option_text
 
 MESSAGE_TYPES = {
     "message_value": (pa.string(), pa.binary()),
@@ -28,7 +30,7 @@ _WORDS = frozenset(kind.name for kind in INTAKE)
 
 
 class Refuse(Protocol):
-    """How a reader of a declaration says that something in it is refused."""
+    """The way in which a reader of a declaration says that something in it is refused."""
 
     def __call__(self, kind: type[Finding], node: exp.Expr, what: str, **reason: str | None) -> None:
         """Refuse a node: `what` follows the title of the declaration."""
@@ -36,127 +38,127 @@ class Refuse(Protocol):
 
 @dataclass(frozen=True)
 class TopicReading:
-    """What is known of a topic when its intake is read: its columns, how one is found, and how things are refused."""
+    """A topic as its intake is read: its columns, how a name becomes one of them, and how things are refused."""
 
     columns: Sequence[model.Column]
     resolve: Callable[[type[Finding], exp.Expr, str, str | None], str]
     refuse: Refuse
 
 
-def options_of_package(given: Sequence[Option]) -> list[Option]:
+def options_of_package(options: Sequence[Option]) -> list[Option]:
     """The options that are for an installed package to read: all but ours, if its connector is named."""
-    connector = next((option_text(option.expression) for option in given if option.name.lower() == "connector"), None)
+    connector = next((option_text(option.expression) for option in options if option.name.lower() == "connector"), None)
     if connector is None or connector.strip().lower() in CONNECTORS:
         return []
     ours = ({kind.name for kind in (*OPTIONS["stream"], *OPTIONS["table"])} - _WORDS) | SHARED
-    return [option for option in given if option.name.lower() not in ours]
+    return [option for option in options if option.name.lower() not in ours]
 
 
 def read_intake(
-    reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any], beside: Sequence[Option]
+    reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any], beside: Sequence[Option]
 ) -> model.Intake | None:
     """The intake that a topic declares by these options; `beside` are those that a package reads."""
-    connector = found.pop("connector", None)
+    connector = values.pop("connector", None)
     if connector is None:
-        for word in found if "connector" not in given else ():
+        for word in values if "connector" not in options else ():
             what = f'gives option "{word}" and no connector'
-            reading.refuse(OptionRefused, given[word], what, hint="Say connector = 'kafka' beside it, for example.")
+            reading.refuse(OptionRefused, options[word], what, hint="Say connector = 'kafka' beside it, for example.")
         return None
     if connector not in CONNECTORS:
-        options = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
-        return model.Connector(name=connector, options=options, **found)
+        own = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
+        return model.Connector(name=connector, options=own, **values)
     kind = model.Kafka if connector == "kafka" else model.Folder
-    _refuse_others(reading, given, connector, kind)
-    known = {word: value for word, value in found.items() if word in {part.name for part in fields(kind)}}
-    return _kafka(reading, given, known) if kind is model.Kafka else _folder(reading, given, known)
+    _refuse_others(reading, options, connector, kind)
+    known = {word: value for word, value in values.items() if word in {part.name for part in fields(kind)}}
+    return _kafka(reading, options, known) if kind is model.Kafka else _folder(reading, options, known)
 
 
 def _refuse_others(
-    reading: TopicReading, given: Mapping[str, Option], connector: str, kind: type[model.Intake]
+    reading: TopicReading, options: Mapping[str, Option], connector: str, kind: type[model.Intake]
 ) -> None:
     """Find options of other connectors."""
     known = [part.name for part in fields(kind)]
-    for word in given:
+    for word in options:
         if word in _WORDS and word != "connector" and word not in known:
             hint = f"With it there are the options {', '.join(known)}."
-            reading.refuse(UnknownOption, given[word], f"has no option \"{word}\" with '{connector}'", hint=hint)
+            reading.refuse(UnknownOption, options[word], f"has no option \"{word}\" with '{connector}'", hint=hint)
 
 
-def _kafka(reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any]) -> model.Kafka:
-    if "topic" not in found and "topic" not in given:
-        reading.refuse(OptionRefused, given["connector"], "names no topic of Kafka", hint="Say topic = '…'.")
+def _kafka(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Kafka:
+    if "topic" not in values and "topic" not in options:
+        reading.refuse(OptionRefused, options["connector"], "names no topic of Kafka", hint="Say topic = '…'.")
     for word in MESSAGE_TYPES:
-        if word in found:
-            found[word] = _message_column(reading, given[word].expression, word, found[word])
-    _refuse_format(reading, found, given)
-    _refuse_archive(reading, found, given)
-    return model.Kafka(**{"topic": "", **found})
+        if word in values:
+            values[word] = _message_column(reading, options[word].expression, word, values[word])
+    _refuse_format(reading, values, options)
+    _refuse_archive(reading, values, options)
+    return model.Kafka(**{"topic": "", **values})
 
 
-def _folder(reading: TopicReading, given: Mapping[str, Option], found: dict[str, Any]) -> model.Folder:
-    if "path" not in given:
-        reading.refuse(OptionRefused, given["connector"], "names no folder", hint="Say path = '…'.")
-    if found.get("format") in ("protobuf", "json-schema", "raw"):
+def _folder(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Folder:
+    if "path" not in options:
+        reading.refuse(OptionRefused, options["connector"], "names no folder", hint="Say path = '…'.")
+    if values.get("format") in ("protobuf", "json-schema", "raw"):
         hint = "A folder has files in 'json', 'csv', 'tsv', 'parquet', 'arrow' or 'avro'."
-        reading.refuse(OptionRefused, given["format"], f"reads files in '{found['format']}'", hint=hint)
-    return model.Folder(**{"path": "", **found})
+        reading.refuse(OptionRefused, options["format"], f"reads files in '{values['format']}'", hint=hint)
+    return model.Folder(**{"path": "", **values})
 
 
-def _refuse_format(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
+def _refuse_format(reading: TopicReading, values: Mapping[str, Any], options: Mapping[str, Option]) -> None:
     """Refuse options of one format beside another."""
-    form = found.get("format", "json")
+    form = values.get("format", "json")
     if form in ("tsv", "parquet", "arrow"):
         hint = "Messages are in 'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'."
-        reading.refuse(OptionRefused, given["format"], f"reads messages in '{form}'", hint=hint)
-    if form == "raw" and "message_value" not in given:
+        reading.refuse(OptionRefused, options["format"], f"reads messages in '{form}'", hint=hint)
+    if form == "raw" and "message_value" not in options:
         hint = "Say message_value = '…' with a column that takes the bytes."
-        reading.refuse(OptionRefused, given["format"], "takes messages as they are and into no column", hint=hint)
-    if form in ("raw", "csv") and "envelope" in found:
+        reading.refuse(OptionRefused, options["format"], "takes messages as they are and into no column", hint=hint)
+    if form in ("raw", "csv") and "envelope" in values:
         hint = "An envelope is read from 'json', 'avro', 'protobuf' or 'json-schema'."
-        reading.refuse(OptionRefused, given["envelope"], f"reads an envelope from '{form}'", hint=hint)
-    if isinstance(found.get("start"), tuple) and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        reading.refuse(OptionRefused, options["envelope"], f"reads an envelope from '{form}'", hint=hint)
+    if isinstance(values.get("start"), tuple) and len(model.Kafka(topic=values.get("topic", "")).topics) != 1:
         hint = "Offsets are those of one topic: name one, or begin at an instant."
-        reading.refuse(OptionRefused, given["start"], "begins several topics at the same offsets", hint=hint)
-    _refuse_version_source(reading, found, given, form)
+        reading.refuse(OptionRefused, options["start"], "begins several topics at the same offsets", hint=hint)
+    _refuse_version_source(reading, values, options, form)
     for word in ("fields", "delimiter"):
-        if word in found and form != "csv":
-            reading.refuse(OptionRefused, given[word], f"gives option \"{word}\" beside format '{form}'")
+        if word in values and form != "csv":
+            reading.refuse(OptionRefused, options[word], f"gives option \"{word}\" beside format '{form}'")
 
 
 def _refuse_version_source(
-    reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option], form: str
+    reading: TopicReading, values: Mapping[str, Any], options: Mapping[str, Option], form: str
 ) -> None:
-    way = str(found.get("version_from", "")).partition(" ")[0]
+    way = str(values.get("version_from", "")).partition(" ")[0]
     what = hint = ""
     if way == "field" and form in ("csv", "raw"):
         what, hint = f"takes versions from a field of '{form}'", "Take them from a header."
     elif way == "registry" and form not in ("avro", "protobuf", "json-schema"):
         what, hint = f"takes versions of '{form}' from a registry", "Take them from a header or a field."
-    elif way == "registry" and len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+    elif way == "registry" and len(model.Kafka(topic=values.get("topic", "")).topics) != 1:
         what = "takes versions of several topics from a registry"
         hint = "Versions are those of the subject of one topic: name one, or take them from a header."
     if what:
-        reading.refuse(OptionRefused, given["version_from"], what, hint=hint)
+        reading.refuse(OptionRefused, options["version_from"], what, hint=hint)
 
 
-def _refuse_archive(reading: TopicReading, found: Mapping[str, Any], given: Mapping[str, Option]) -> None:
+def _refuse_archive(reading: TopicReading, values: Mapping[str, Any], options: Mapping[str, Option]) -> None:
     """Refuse an archive behind which it isn't clear where to go on."""
-    if "archive" not in given:
+    if "archive" not in options:
         for word in ("archive_format", "archive_offset"):
-            if word in given:
-                reading.refuse(OptionRefused, given[word], f'gives option "{word}" and no archive')
+            if word in options:
+                reading.refuse(OptionRefused, options[word], f'gives option "{word}" and no archive')
         return
-    columns = found.get("archive_offset", ())
+    columns = values.get("archive_offset", ())
     if columns and len(columns) != 2:
         hint = "Say archive_offset = 'partition, offset' with the names of two columns."
-        reading.refuse(OptionRefused, given["archive_offset"], "gives other than two columns for offsets", hint=hint)
-    if not columns and not isinstance(found.get("start"), datetime):
+        reading.refuse(OptionRefused, options["archive_offset"], "gives other than two columns for offsets", hint=hint)
+    if not columns and not isinstance(values.get("start"), datetime):
         hint = "Say archive_offset = 'partition, offset', or start = '2026-01-31T12:00Z'."
         what = "has an archive and doesn't say where to go on behind it"
-        reading.refuse(OptionRefused, given["archive"], what, hint=hint)
-    if len(model.Kafka(topic=found.get("topic", "")).topics) != 1:
+        reading.refuse(OptionRefused, options["archive"], what, hint=hint)
+    if len(model.Kafka(topic=values.get("topic", "")).topics) != 1:
         hint = "An archive is that of one topic: name one."
-        reading.refuse(OptionRefused, given["archive"], "has an archive of several topics", hint=hint)
+        reading.refuse(OptionRefused, options["archive"], "has an archive of several topics", hint=hint)
 
 
 def _message_column(reading: TopicReading, node: exp.Expr, word: str, name: str) -> str:

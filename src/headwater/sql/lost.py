@@ -1,4 +1,4 @@
-"""What an author probably meant where the parser lost its way: a reason in plain words, and what to write.
+"""The likely meaning of a text where the parser lost its way: a reason in plain words, and what to write.
 
 The parser says what it expected and where it stood. From that, from the word there and from the words around it follows
 a *guess*: a comma too many, a parenthesis that nothing closes, a misspelt keyword, a clause of another system.
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from headwater.errors import Finding, NotSupportedYet, SyntaxRefused, UnknownType
+from headwater.errors import Finding
+from headwater.findings import NotSupportedYet, SyntaxRefused, UnknownType
 from headwater.sql.foreign import find_phrase
 from headwater.sql.refusal import Unparsed, did_you_mean
 from headwater.sql.source import Source
@@ -40,14 +41,14 @@ def lost(source: Source, problem: Unparsed, title: str, tokens: Sequence[Token])
         summary += ", which is not supported yet" if phrase.later else ""
         hint = f"{phrase.hint} It will come." if phrase.later else phrase.hint
         return kind(summary, hint=hint, origin=source.at(phrase.token.start))
-    if problem.reason.startswith("Expected TYPE") and problem.found:
-        refusal = unknown_type(problem.start, problem.found)
+    if problem.reason.startswith("Expected TYPE") and problem.word:
+        refusal = unknown_type(problem.start, problem.word)
         return UnknownType(refusal.summary, hint=refusal.hint, origin=source.at(refusal.start))
     guess = _Guess(source, problem, tokens)
-    place = f'at "{problem.found}"' if problem.found else "at its end"
+    spot = f'at "{problem.word}"' if problem.word else "at its end"
     reason = guess.reason.removesuffix(".")
     return SyntaxRefused(
-        f"{title} can't be parsed {place}",
+        f"{title} can't be parsed {spot}",
         detail=f"{reason[:1].upper()}{reason[1:]}.",
         hint=guess.hint,
         origin=source.at(problem.start),
@@ -56,7 +57,7 @@ def lost(source: Source, problem: Unparsed, title: str, tokens: Sequence[Token])
 
 @dataclass(frozen=True)
 class _Guess:
-    """What is wrong at the place where the parser stood, and what to write there."""
+    """A guess at what is wrong where the parser stood, and at what to write there."""
 
     source: Source
     problem: Unparsed
@@ -64,46 +65,46 @@ class _Guess:
 
     @property
     def before(self) -> str:
-        """The word before the place."""
-        found = [token.text for token in self.tokens if token.start < self.problem.start]
-        return found[-1] if found else ""
+        """The word before that."""
+        words = [token.text for token in self.tokens if token.start < self.problem.start]
+        return words[-1] if words else ""
 
     @property
     def reason(self) -> str:
-        """What the parser expected, without a word of how it is made."""
+        """The parser's expectation, without a word of how it is made."""
         reason = self.problem.reason
         if _MISSING.search(reason):
             return f'something is missing behind "{self.before}"' if self.before else "something is missing"
-        if found := _EXPECTING.match(reason):
-            return f"expected {found['what']}"
-        if found := _TWICE.match(reason):
-            return f"there are two {found['clause'].upper()} clauses"
+        if expecting := _EXPECTING.match(reason):
+            return f"expected {expecting['what']}"
+        if twice := _TWICE.match(reason):
+            return f"there are two {twice['clause'].upper()} clauses"
         return reason.replace("Expected", "expected")
 
     @property
     def hint(self) -> str:
-        """What to write."""
-        reason, found = self.reason, self.problem.found
+        """The words to write."""
+        reason, word = self.reason, self.problem.word
         if "behind the comma" in reason:
             return self._behind_comma()
         if "no end" in reason:
-            return f"Write {found} at its end as well." if found != "/" else "Write */ at its end."
-        if reason == "expected )" or (self._opened() is not None and found in (None, *_CLAUSES[:7])):
+            return f"Write {word} at its end as well." if word != "/" else "Write */ at its end."
+        if reason == "expected )" or (self._opened() is not None and word in (None, *_CLAUSES[:7])):
             return self._unclosed()
-        if found == ")" and self._opened() is None:
+        if word == ")" and self._opened() is None:
             return "Leave it out: no parenthesis is open here."
         if "two" in reason and "clauses" in reason:
             return "Join their conditions with AND."
         return self._by_reason() or self._by_word()
 
     def _behind_comma(self) -> str:
-        found = (self.problem.found or "").upper()
-        if found in ("", *_CLAUSES):
+        word = (self.problem.word or "").upper()
+        if word in ("", *_CLAUSES):
             return "Leave the comma out, or write what is missing behind it."
-        return f"Write it in backquotes if it is a name: `{self.problem.found}`."
+        return f"Write it in backquotes if it is a name: `{self.problem.word}`."
 
     def _opened(self) -> Token | None:
-        """The last parenthesis before the place that is still open there."""
+        """The last parenthesis before that spot that is still open there."""
         stack: list[Token] = []
         for token in self.tokens:
             if token.start >= self.problem.start:
@@ -147,8 +148,8 @@ class _Guess:
         return len(self.tokens) > 1 and self.tokens[1].text.upper() in kinds
 
     def _near(self) -> str | None:
-        """A keyword that the word at the place, or the one before it, is nearly."""
-        for word in (self.problem.found or "", self.before):
+        """A keyword that the word there, or the one before it, is nearly."""
+        for word in (self.problem.word or "", self.before):
             is_word = word.isalpha() and word.upper() not in (*_KEYWORDS, *TYPE_NAMES)
             near = did_you_mean(word, _KEYWORDS, cutoff=0.8) if is_word else None
             if near is not None:
@@ -158,6 +159,6 @@ class _Guess:
     def _by_word(self) -> str:
         if (near := self._near()) is not None:
             return near
-        if self.problem.found is None:
+        if self.problem.word is None:
             return "Write what is missing at the end."
-        return f'Is a comma or a word missing before "{self.problem.found}"?'
+        return f'Is a comma or a word missing before "{self.problem.word}"?'

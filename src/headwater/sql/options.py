@@ -8,27 +8,37 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
-from headwater.errors import DeclarationError, OptionRefused, UnknownOption
-from headwater.installed import installed
-from headwater.model import CONTENT, LAYOUTS, Emit, parse_duration
+from headwater.errors import DeclarationError
+from headwater.findings import OptionRefused, UnknownOption
+from headwater.model import LAYOUTS
 from headwater.sql.foreign import CONNECTORS as FOREIGN_CONNECTORS
 from headwater.sql.foreign import OPTIONS as FOREIGN_OPTIONS
 from headwater.sql.nodes import Option
+from headwater.sql.option_values import (
+    one_of,
+    read_connector,
+    read_count,
+    read_delimiter,
+    read_distance,
+    read_duration,
+    read_emit,
+    read_identity,
+    read_indexes,
+    read_name,
+    read_names,
+    read_share,
+    read_start,
+    read_store,
+    read_topics,
+    read_unknown_fields,
+    read_version_source,
+)
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal, did_you_mean
-
-_OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
-INTAKES = "headwater.intakes"
-"""The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
-CONNECTORS = ("kafka", "folder")
-"""The kinds of intakes that are ours."""
-_NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
 
 
 @dataclass(frozen=True)
@@ -40,180 +50,6 @@ class OptionKind:
     read: Callable[[str], Any]
     meaning: str
     default: str = "none"
-
-
-def read_duration(text: str) -> timedelta:
-    """A duration like `10 minutes`."""
-    try:
-        return parse_duration(text)
-    except OverflowError:
-        raise ValueError(f"{text!r} is longer than any duration can be") from None
-
-
-def read_distance(text: str) -> timedelta | None:
-    """A duration, or `none` for any distance."""
-    return None if text.strip().lower() == "none" else read_duration(text)
-
-
-def read_names(text: str) -> tuple[str, ...]:
-    """Names separated by commas, in backquotes where they hold a comma.
-
-    >>> read_names("card_id, `a,b`")
-    ('card_id', 'a,b')
-    """
-    names, at = [], 0
-    while at < len(text):
-        part = _NAME_IN_LIST.match(text, at)
-        if part is None:
-            raise ValueError(f"{text!r} is not a list of columns: write names separated by commas")
-        names.append(part["plain"] if part["quoted"] is None else part["quoted"].replace("``", "`"))
-        at = part.end()
-    if not names or text.rstrip().endswith(","):
-        raise ValueError(f"{text!r} is not a list of columns: write names separated by commas")
-    return tuple(names)
-
-
-def read_identity(text: str) -> tuple[str, ...]:
-    """Names, or `*` for the whole content."""
-    return CONTENT if text.strip() == "*" else read_names(text)
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text.lower() not in words:
-            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
-        return text.lower()
-
-    return read
-
-
-def read_emit(text: str) -> Emit:
-    """`changes` or `final`."""
-    return Emit(_one_of("changes", "final")(text))
-
-
-def read_store(text: str) -> str:
-    """The name of a store, or several with commas between them."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ValueError("the name of a store is empty")
-    if len(set(names)) < len(names):
-        raise ValueError("it names a store twice")
-    return ", ".join(names)
-
-
-def read_indexes(text: str) -> tuple[tuple[str, ...], ...]:
-    """Lists of names, with semicolons between them.
-
-    >>> read_indexes("card_id; spent, `a;b`")
-    (('card_id',), ('spent', 'a;b'))
-    """
-    lists = re.findall(r"(?:`(?:[^`]|``)*`|[^;`])+", text)
-    return tuple(read_names(found) for found in lists) or (read_names(text),)
-
-
-def read_name(text: str) -> str:
-    """A name that is not empty."""
-    if not text.strip():
-        raise ValueError("the name is empty")
-    return text.strip()
-
-
-def read_count(text: str) -> int:
-    """A whole number from 1."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a whole number from 1")
-    return int(text)
-
-
-def read_topics(text: str) -> str:
-    """The name of a topic, several with commas between them, or a pattern that begins with `^`."""
-    names = [name.strip() for name in text.split(",")]
-    if text.strip().startswith("^"):
-        try:
-            re.compile(text)
-        except re.error as problem:
-            raise ValueError(f"{text!r} is not a regular expression: {problem}") from None
-        return text.strip()
-    if not all(names) or len(set(names)) < len(names):
-        raise ValueError("the name of a topic is empty, or there twice")
-    return ", ".join(names)
-
-
-def read_start(text: str) -> str | datetime | tuple[tuple[int, int], ...]:
-    """`earliest`, `latest`, offsets of partitions, or an instant in ISO 8601; without a zone it is UTC.
-
-    >>> read_start("0: 42, 1: 17")
-    ((0, 42), (1, 17))
-    """
-    if text.strip().lower() in ("earliest", "latest"):
-        return text.strip().lower()
-    if _OFFSETS.fullmatch(text):
-        pairs = (part.split(":") for part in text.split(","))
-        return tuple(sorted((int(partition), int(offset)) for partition, offset in pairs))
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is none of 'earliest', 'latest', an instant like 2026-01-31T12:00Z, offsets like 0:42, 1:17"
-        ) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def read_version_source(text: str) -> str:
-    """`registry`, or `header` or `field` with its name."""
-    way, _, name = text.strip().partition(" ")
-    if way.lower() == "registry" and not name:
-        return "registry"
-    if way.lower() not in ("header", "field") or not name.strip():
-        raise ValueError(f"{text!r} doesn't say where a message tells its version")
-    return f"{way.lower()} {name.strip()}"
-
-
-def read_unknown_fields(text: str) -> str:
-    """`ignore`, `dead`, or `keep`, perhaps with the name of a column.
-
-    >>> read_unknown_fields("KEEP rest")
-    'keep rest'
-    """
-    way, _, name = text.strip().partition(" ")
-    if way.lower() not in ("ignore", "dead", "keep") or (name.strip() and way.lower() != "keep"):
-        raise ValueError(f"{text!r} is none of 'ignore', 'dead', 'keep', 'keep COLUMN'")
-    return f"{way.lower()} {name.strip()}".strip()
-
-
-def read_share(text: str) -> float | None:
-    """A percentage, or `none` for any share.
-
-    >>> read_share("12.5%")
-    0.125
-    """
-    if text.strip().lower() == "none":
-        return None
-    try:
-        share = float(Decimal(text.strip().removesuffix("%")) / 100)
-    except ArithmeticError:
-        share = -1.0
-    if not text.strip().endswith("%") or not 0 <= share <= 1:
-        raise ValueError(f"{text!r} is not a percentage like 50%")
-    return share
-
-
-def read_delimiter(text: str) -> str:
-    """One character of ASCII, or `tab`."""
-    found = "\t" if text.lower() == "tab" else text
-    if len(found) != 1 or not found.isascii() or found in '"\r\n':
-        raise ValueError(f"{text!r} is not one character that may stand between fields")
-    return found
-
-
-def read_connector(text: str) -> str:
-    """A kind of intake: one of ours, or one that an installed package brings along."""
-    name = text.strip().lower()
-    known = [*CONNECTORS, *installed(INTAKES)]
-    if name not in known:
-        raise ValueError(f"{text!r} is not one of {', '.join(known)}")
-    return name
 
 
 _IDLE = OptionKind(
@@ -268,7 +104,7 @@ INTAKE = (
     OptionKind(
         "format",
         "'json', 'avro', 'protobuf', 'json-schema', 'csv' or 'raw'; in a folder also 'tsv', 'parquet' or 'arrow'",
-        _one_of("json", "avro", "protobuf", "json-schema", "csv", "raw", "tsv", "parquet", "arrow"),
+        one_of("json", "avro", "protobuf", "json-schema", "csv", "raw", "tsv", "parquet", "arrow"),
         "how a message, or a file, is written",
         "'json'; in a folder what a file's name says",
     ),
@@ -285,7 +121,7 @@ INTAKE = (
     OptionKind(
         "order",
         "'name' or 'modified'",
-        _one_of("name", "modified"),
+        one_of("name", "modified"),
         "which of several files that are ready comes first: by name, or by the time of its last change",
         "'name'",
     ),
@@ -300,7 +136,7 @@ INTAKE = (
         "the schema registry that Avro, Protobuf and JSON Schema are read with",
         "that of the cluster, else the project's own",
     ),
-    OptionKind("envelope", "'debezium'", _one_of("debezium"), "what a row comes in", "nothing: the message is the row"),
+    OptionKind("envelope", "'debezium'", one_of("debezium"), "what a row comes in", "nothing: the message is the row"),
     OptionKind("fields", "columns", read_names, "the fields of a record of CSV, in their order", "all columns"),
     OptionKind("delimiter", "character", read_delimiter, "what stands between the fields of CSV", "','"),
     OptionKind(
@@ -313,7 +149,7 @@ INTAKE = (
     OptionKind(
         "gaps",
         "'stop' or 'skip'",
-        _one_of("stop", "skip"),
+        one_of("stop", "skip"),
         "what to do about offsets, or files, that are gone before they were read; skipped ones become a dead letter",
         "'stop'",
     ),
@@ -354,7 +190,7 @@ INTAKE = (
     OptionKind(
         "archive_format",
         "'json', 'csv', 'tsv', 'parquet', 'arrow', 'avro' or 'delta'",
-        _one_of("json", "csv", "tsv", "parquet", "arrow", "avro", "delta"),
+        one_of("json", "csv", "tsv", "parquet", "arrow", "avro", "delta"),
         "how the archive is written",
         "what the names of its files say",
     ),
@@ -372,7 +208,7 @@ SERVING = (
     OptionKind(
         "layout",
         "'json', 'hash', 'sorted set' or 'stream'",
-        _one_of(*LAYOUTS),
+        one_of(*LAYOUTS),
         "how Redis shows the rows, beside their JSON",
         "that of the store",
     ),
@@ -408,7 +244,7 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "late",
             "'keep' or 'drop'",
-            _one_of("keep", "drop"),
+            one_of("keep", "drop"),
             "offer late rows as a stream, or only count them",
             "'keep'",
         ),
@@ -442,7 +278,7 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "execution",
             "'live', 'settle' or 'batch'",
-            _one_of("live", "settle", "batch"),
+            one_of("live", "settle", "batch"),
             "how it is kept up to date: by Spark's streaming, by slices of event time, or from the whole log each time",
             "as the planner chooses",
         ),
@@ -453,14 +289,14 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "envelope",
             "'change', 'row', 'upsert' or 'debezium'",
-            _one_of("change", "row", "upsert", "debezium"),
+            one_of("change", "row", "upsert", "debezium"),
             "what is sent of a change",
             "'change'",
         ),
         OptionKind(
             "format",
             "'json', 'avro', 'protobuf' or 'json-schema'",
-            _one_of("json", "avro", "protobuf", "json-schema"),
+            one_of("json", "avro", "protobuf", "json-schema"),
             "how a message is written",
             "'json'",
         ),
@@ -474,14 +310,14 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "accumulation",
             "'accumulate' or 'discard'",
-            _one_of("accumulate", "discard"),
+            one_of("accumulate", "discard"),
             "send new totals, or how they differ from what was sent before",
             "'accumulate'",
         ),
         OptionKind(
             "start",
             "'earliest' or 'latest'",
-            _one_of("earliest", "latest"),
+            one_of("earliest", "latest"),
             "what the first run begins with: all that the view has, or what changes from then on",
             "'earliest'",
         ),
@@ -536,11 +372,11 @@ _EXAMPLES = {
     "whole number": "a whole number from 1",
     "character": "one character, or 'tab'",
 }
-"""What options take, with an example."""
+"""The values that options take, with an example."""
 
 
 def _remedy(option: OptionKind, text: str) -> str:
-    """What to write in place of a value that an option can't take."""
+    """The value to write instead of one that an option can't take."""
     if option.name == "connector" and text.strip().lower() in FOREIGN_CONNECTORS:
         return FOREIGN_CONNECTORS[text.strip().lower()]
     near = did_you_mean(text, re.findall(r"'([^']+)'", option.takes))

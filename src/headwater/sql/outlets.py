@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from headwater import model
-from headwater.errors import OutletRefused, UnknownOption
+from headwater.findings import OutletRefused, UnknownOption
 from headwater.installed import installed
 from headwater.sql.nodes import CreateOutlet, Option
 from headwater.sql.options import read_options
@@ -58,9 +58,9 @@ def read_outlet(reading: Reading, tree: CreateOutlet) -> model.Outlet | None:
 
 
 def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
-    """Whether an outlet can send there; finds why not."""
+    """Tells whether an outlet can send there; finds why not."""
     target = tree.expression
-    scheme, separator, place = target.name.partition("://")
+    scheme, separator, address = target.name.partition("://")
     known = list(model.SCHEMES) if scheme.lower() in model.SCHEMES else [*model.SCHEMES, *installed(GROUP)]
     if not separator or scheme.lower() not in known:
         near = did_you_mean(scheme, known) if separator else None
@@ -68,7 +68,7 @@ def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
         detail = f"Its scheme is {scheme}." if separator else "It has no scheme."
         reading.refuse(OutletRefused, target, summary, detail=detail, hint=f"{near} {_HINT}" if near else _HINT)
         return False
-    if scheme.lower() == "delta" and not place.strip("/"):
+    if scheme.lower() == "delta" and not address.strip("/"):
         summary = f"{reading.title} sends to no path"
         reading.refuse(
             OutletRefused, target, summary, hint="Write TO 'delta://path', a path from the project's folder."
@@ -79,8 +79,8 @@ def _is_target(reading: Reading, tree: CreateOutlet) -> bool:
         hint = "Write TO 'https://host/hook'; what is secret goes into [webhooks] of headwater.toml, as headers."
         reading.refuse(OutletRefused, target, summary, hint=hint)
         return False
-    if scheme.lower() == "kafka" and not _KAFKA_TOPIC.fullmatch(place):
-        summary = f'{reading.title} sends to a topic "{place}", which Kafka can\'t have'
+    if scheme.lower() == "kafka" and not _KAFKA_TOPIC.fullmatch(address):
+        summary = f'{reading.title} sends to a topic "{address}", which Kafka can\'t have'
         hint = "Letters, digits, dots, hyphens and underscores make its name, at most 249."
         reading.refuse(OutletRefused, target, summary, hint=hint)
         return False

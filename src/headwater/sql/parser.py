@@ -1,4 +1,4 @@
-"""Spark SQL as Spark reads it, every node of it locatable, every refusal at its place.
+"""Spark SQL as Spark reads it, every node of it locatable, every refusal at its origin.
 
 sqlglot gives positions to names, literals and most calls; this parser adds the rest (casts and other special forms,
 joins, intervals, selects), so that a finding about any node can point at it.
@@ -52,17 +52,17 @@ class LocatedParser(SparkParser):
     # Refusing
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        place = token or self._curr
-        if place:
-            raise Unparsed(message, place.start, place.text)
+        at = token or self._curr
+        if at:
+            raise Unparsed(message, at.start, at.text)
         raise Unparsed(message, self._prev.end + 1 if self._prev else 0, None)
 
-    def refuse(self, place: Token | exp.Expr | None, summary: str, **reason: Any) -> NoReturn:
+    def refuse(self, at: Token | exp.Expr | None, summary: str, **reason: Any) -> NoReturn:
         """Raise a refusal at a token or a node (default: where the parser stands)."""
-        if isinstance(place, exp.Expr):
-            start = first_offset(place)
+        if isinstance(at, exp.Expr):
+            start = first_offset(at)
         else:
-            token = place or self._curr
+            token = at or self._curr
             start = token.start if token else self._prev.end + 1
         raise Refusal(0 if start is None else start, summary, **reason)
 
@@ -75,10 +75,10 @@ class LocatedParser(SparkParser):
         """As inherited, but nothing behind a comma is a mistake, as it is to Spark."""
 
         def parse() -> T | None:
-            found = parse_method()
-            if found is None and self._prev.token_type == sep:
+            item = parse_method()
+            if item is None and self._prev.token_type == sep:
                 self.raise_error("expected something behind the comma")
-            return found
+            return item
 
         return super()._parse_csv(parse, sep)
 
@@ -133,14 +133,14 @@ class LocatedParser(SparkParser):
         self, require_interval: bool = True, parse_function_unit: bool = True
     ) -> exp.Add | exp.Interval | None:
         token = self._curr
-        found = super()._parse_interval(require_interval, parse_function_unit)
-        if found is None:
+        interval = super()._parse_interval(require_interval, parse_function_unit)
+        if interval is None:
             return None
-        found.update_positions(token)
-        if require_interval and isinstance(found, exp.Add):
+        interval.update_positions(token)
+        if require_interval and isinstance(interval, exp.Add):
             # INTERVAL 1 HOUR 30 MINUTES is one value: without the parentheses `x - it` would add the minutes
-            return exp.Paren(this=found).update_positions(token)  # type: ignore[return-value]
-        return found
+            return exp.Paren(this=interval).update_positions(token)  # type: ignore[return-value]
+        return interval
 
     # Where sqlglot reads other dialects into Spark's
 
@@ -210,7 +210,7 @@ class LocatedParser(SparkParser):
 
 
 def first_offset(node: exp.Expr) -> int | None:
-    """Where in its text a node starts, by its own position or the first of its parts'."""
+    """The offset in its text at which a node starts, by its own position or the first of its parts'."""
     own = node.meta_get("start")
     if own is not None:
         return int(own)

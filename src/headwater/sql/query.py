@@ -1,4 +1,4 @@
-"""Queries: their trees, their canonical text, and the place of every node in the user's file."""
+"""Queries: their trees, their canonical text, and the origin of every node in the user's file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.errors import Origin, SyntaxRefused
+from headwater.errors import Origin
+from headwater.findings import SyntaxRefused
 from headwater.model import Column, SqlQuery
 from headwater.sql.dialect import Headwater
 from headwater.sql.lost import lost
@@ -49,7 +50,7 @@ def _parse(
 
 
 def parse_query(query: SqlQuery) -> exp.Query:
-    """The tree of a query, read from its author's text, so that `origin_of` finds the place of each node."""
+    """The tree of a query, read from its author's text, so that `origin_of` knows where each node stands."""
     tree = _parse(HeadwaterParser.parse_view_query, _source(query))
     assert isinstance(tree, exp.Query)
     return tree
@@ -99,7 +100,7 @@ def canonical(sql: str) -> str:
 
 
 def origin_of(node: exp.Expr, query: SqlQuery) -> Origin:
-    """The place of a node in the user's file: its own, else that of its first part, else of what it stands in."""
+    """The origin of a node in the user's file: its own, else that of its first part, else of what it stands in."""
     source = _source(query)
     around: exp.Expr | None = node
     while around is not None:

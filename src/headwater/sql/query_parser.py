@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from headwater.errors import WindowRefused
+from headwater.findings import WindowRefused
 from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
 from headwater.sql.interval import calendar, interval
@@ -45,7 +45,7 @@ _EXAMPLES = {
 
 
 def _length_hint(kind: str, slot: str, node: exp.Expr | None) -> str:
-    """What to write in place of something that is no length."""
+    """The length to write instead of something that is none."""
     text = node.name if isinstance(node, exp.Literal) else ""
     with suppress(ValueError, OverflowError):
         return f"Write INTERVAL '{spell_duration(parse_duration(text))}'."
@@ -87,37 +87,37 @@ class QueryParser(LocatedParser):
             self._retreat(index)
             return None
         self._advance(2)
-        given = self._parse_window_arguments(kind, token)
+        arguments = self._parse_window_arguments(kind, token)
         if wrapped:
             self._match_r_paren()
-        self._check_window(given, token)
-        lengths = [given[slot] for slot in WINDOW_SLOTS[kind][2:] if slot in given and slot != "ZONE"]
-        source, keys = given["DATA"]
+        self._check_window(arguments, token)
+        lengths = [arguments[slot] for slot in WINDOW_SLOTS[kind][2:] if slot in arguments and slot != "ZONE"]
+        source, keys = arguments["DATA"]
         window = WindowFunction(
             this=source,
             kind=kind,
-            time=given["TIMECOL"],
+            time=arguments["TIMECOL"],
             expressions=lengths,
             partition_by=keys,
-            zone=given.get("ZONE"),
+            zone=arguments.get("ZONE"),
         )
         return self.expression(window, token)
 
     def _parse_window_arguments(self, kind: str, token: Token) -> dict[str, Any]:
-        slots, given = WINDOW_SLOTS[kind], dict[str, Any]()
+        slots, arguments = WINDOW_SLOTS[kind], dict[str, Any]()
         while not self._match(TokenType.R_PAREN, advance=False):
-            place = self._curr
-            slot = self._parse_window_slot(kind, len(given))
-            if slot in given:
-                self.refuse(place, f"{kind} is given {slot} twice", hint="Leave one of them out.")
-            given[slot] = self._parse_window_argument(kind, slot)
+            first = self._curr
+            slot = self._parse_window_slot(kind, len(arguments))
+            if slot in arguments:
+                self.refuse(first, f"{kind} is given {slot} twice", hint="Leave one of them out.")
+            arguments[slot] = self._parse_window_argument(kind, slot)
             if not self._match(TokenType.COMMA):
                 break
         self._match_r_paren()
-        missing = [slot for slot in slots if slot not in given and slot not in _OPTIONAL]
+        missing = [slot for slot in slots if slot not in arguments and slot not in _OPTIONAL]
         if missing:
             self.refuse(token, f"{kind} lacks {_SLOTS[missing[0]]}", hint=f"Write {_EXAMPLES[kind]}.")
-        return given
+        return arguments
 
     def _parse_window_slot(self, kind: str, position: int) -> str:
         slots = WINDOW_SLOTS[kind]
@@ -151,10 +151,10 @@ class QueryParser(LocatedParser):
             source = self._parse_table_parts(schema=True)
         if source is None:
             self.raise_error(f"expected the table, view or subquery that {kind} reads")
-        place = self._curr
+        behind = self._curr
         keys = self._parse_session_keys() if self._match(TokenType.PARTITION_BY) else []
         if keys and kind != "SESSION":
-            self.refuse(place, f"{kind} takes no PARTITION BY", hint="Group the windows by these columns instead.")
+            self.refuse(behind, f"{kind} takes no PARTITION BY", hint="Group the windows by these columns instead.")
         return source, keys
 
     def _parse_session_keys(self) -> list[exp.Expr]:
@@ -173,7 +173,7 @@ class QueryParser(LocatedParser):
         return self.expression(exp.Column(this=key))
 
     def _at_event_time(self) -> bool:
-        """Whether the comma here ends the keys: DESCRIPTOR(…), a named argument, or one before an interval follows."""
+        """Tells whether this comma ends the keys: DESCRIPTOR(…), a named argument, or one before INTERVAL is next."""
         ahead = [token.text.upper() for token in self._tokens[self._index + 1 : self._index + 4]]
         return ahead[:2] == ["DESCRIPTOR", "("] or ahead[1:2] == ["=>"] or ahead[1:] == [",", "INTERVAL"]
 
@@ -213,9 +213,9 @@ class QueryParser(LocatedParser):
             self.refuse(token, f"the {slot.lower()} of {kind} is not positive", hint=hint, kind=WindowRefused)
         return node
 
-    def _check_window(self, given: dict[str, Any], token: Token) -> None:
-        size, slide, step = (interval(given.get(slot)) for slot in ("SIZE", "SLIDE", "STEP"))
-        if given.get("ZONE") is not None and calendar(given["SIZE"]) is None:
+    def _check_window(self, arguments: dict[str, Any], token: Token) -> None:
+        size, slide, step = (interval(arguments.get(slot)) for slot in ("SIZE", "SLIDE", "STEP"))
+        if arguments.get("ZONE") is not None and calendar(arguments["SIZE"]) is None:
             hint = "Leave the zone out: an hour is the same in every zone."
             self.refuse(token, "a window in a time zone is not of whole days", hint=hint, kind=WindowRefused)
         if size and slide and slide > size:
@@ -286,12 +286,12 @@ class QueryParser(LocatedParser):
     def _parse_skip(self) -> exp.Var | None:
         if not self._match_text_seq("AFTER", "MATCH", "SKIP"):
             return None
-        places = ("PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST")
-        place = next((place for place in places if self._match_text_seq(*place.split(" "))), None)
-        if place is None:
-            self.raise_error(f"expected {', '.join(places)}")
-        variable = self._parse_id_var() if place in ("TO FIRST", "TO LAST") else None
-        return exp.var(f"AFTER MATCH SKIP {place}{f' {variable.name}' if variable else ''}")
+        ways = ("PAST LAST ROW", "TO NEXT ROW", "TO FIRST", "TO LAST")
+        way = next((way for way in ways if self._match_text_seq(*way.split(" "))), None)
+        if way is None:
+            self.raise_error(f"expected {', '.join(ways)}")
+        variable = self._parse_id_var() if way in ("TO FIRST", "TO LAST") else None
+        return exp.var(f"AFTER MATCH SKIP {way}{f' {variable.name}' if variable else ''}")
 
     def _parse_pattern(self) -> exp.Var:
         self.expect_text("PATTERN")

@@ -1,4 +1,4 @@
-"""What reading any statement needs: its title, its findings with their places, its columns and its comment."""
+"""The reading of any statement: its title, its findings with their origins, its columns and its comment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import DeclarationError, Finding, LengthIgnored, Origin, SyntaxRefused, UnknownType
+from headwater.errors import DeclarationError, Finding, Origin
+from headwater.findings import LengthIgnored, SyntaxRefused, UnknownType
 from headwater.sql.nodes import ColumnClause
 from headwater.sql.parser import first_offset
 from headwater.sql.refusal import Refusal
@@ -29,7 +30,7 @@ class Reading:
     # Findings
 
     def find(self, refusal: Refusal) -> None:
-        """Keep a refusal as a finding with its place."""
+        """Keep a refusal as a finding with its origin."""
         finding = refusal.kind(
             refusal.summary, detail=refusal.detail, hint=refusal.hint, origin=self.source.at(refusal.start)
         )
@@ -42,16 +43,16 @@ class Reading:
 
     @property
     def title(self) -> str:
-        """How findings name the statement."""
+        """The name of the statement in findings."""
         return f'{self.kind} "{self.name}"' if self.name else f"the {self.kind}"
 
     def origin(self, node: exp.Expr) -> Origin:
-        """The place of a node."""
+        """The file, line and column of a node."""
         return self.source.at(first_offset(node) or 0)
 
     @property
     def refused(self) -> bool:
-        """Whether something was found that is more than a caution."""
+        """Tells whether there is a finding that is more than a caution."""
         return any(not isinstance(finding, Finding) or finding.severity == "error" for finding in self.findings)
 
     # What statements share
@@ -61,7 +62,7 @@ class Reading:
         return replace(column_of(clause, self.type_of(clause)), origin=self.origin(clause))
 
     def type_of(self, clause: exp.Expr, key: str = "kind") -> pa.DataType:
-        """The type that a clause declares; STRING in place of one that is refused."""
+        """The type that a clause declares; STRING instead of one that is refused."""
         kind = clause.args[key]
         if has_length(kind):
             summary = f'{self.title} declares "{clause.name}" with a length that isn\'t enforced'

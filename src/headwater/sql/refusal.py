@@ -1,4 +1,4 @@
-"""How the parser says no: with the place in the text, before anyone knows the file.
+"""The parser's refusals: with the offset in the text, before anyone knows the file.
 
 A *refusal* is deliberate: the text is understood and means nothing we can keep. `Unparsed` is the parser losing its
 way. The second is a `ParseError`, so that sqlglot may try another reading; the first is not.
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from sqlglot.errors import ParseError
 
-from headwater.errors import DeclarationError, SyntaxRefused
+from headwater.errors import DeclarationError
+from headwater.findings import SyntaxRefused
 
 
 @dataclass
 class Refusal(Exception):
-    """What is refused and why; `start` is the offset in the text that was parsed."""
+    """The thing that is refused, and why; `start` is the offset in the text that was parsed."""
 
     start: int
     summary: str
@@ -27,13 +28,13 @@ class Refusal(Exception):
 
 
 class Unparsed(ParseError):
-    """The text can't be parsed at `start`; `found` is the word there, None at the end of the statement."""
+    """The text can't be parsed at `start`; `word` is what stands there, None at the end of the statement."""
 
-    def __init__(self, reason: str, start: int, found: str | None) -> None:
+    def __init__(self, reason: str, start: int, word: str | None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.start = start
-        self.found = found
+        self.word = word
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:

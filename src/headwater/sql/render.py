@@ -130,8 +130,8 @@ def _comment(comment: str | None) -> str:
 
 
 def _with(options: dict[str, str]) -> str:
-    given = ", ".join(f"{name} = {spell_text(value)}" for name, value in options.items() if value)
-    return f"\nWITH ({given})" if given else ""
+    spelled = ", ".join(f"{name} = {spell_text(value)}" for name, value in options.items() if value)
+    return f"\nWITH ({spelled})" if spelled else ""
 
 
 def _view(view: model.View) -> str:

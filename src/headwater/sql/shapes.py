@@ -1,8 +1,7 @@
-"""What the special forms of a query say: windows, as-of, patterns."""
+"""The special forms of a query: windows, as-of, patterns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,7 +15,7 @@ from headwater.sql.pattern import parse_step
 from headwater.sql.spelling import spell
 
 WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
-"""What a window table function adds to the columns of its input; `window_time` is `window_end` less one millisecond."""
+"""The columns that a window table function adds to its input; `window_time` is `window_end` less one millisecond."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,12 @@ def late_view(table: exp.Expr) -> exp.Expr | None:
     return view if isinstance(view, exp.Column) and not view.table else None
 
 
-def windows_in(select: exp.Expr) -> Iterator[WindowCall]:
-    """The windows in a SELECT's own FROM and JOINs, not those of its subqueries."""
-    sources = [select.args.get("from_"), *(select.args.get("joins") or ())]
-    for source in sources:
-        found = window_of(source.this) if source is not None and isinstance(source.this, exp.Expr) else None
-        if found is not None:
-            yield found
-
-
 def _window(call: WindowFunction) -> Window:
     lengths = [length for node in call.expressions if (length := interval(node)) is not None]
-    zone, found = call.args.get("zone"), calendar(call.expressions[0])
-    if found is not None and (zone is not None or found[1] == "month"):
+    zone, span = call.args.get("zone"), calendar(call.expressions[0])
+    if span is not None and (zone is not None or span[1] == "month"):
         offset = interval(call.expressions[1]) if len(call.expressions) > 1 else None
-        return Calendar(*found, zone.name if zone is not None else "UTC", offset or timedelta())
+        return Calendar(*span, zone.name if zone is not None else "UTC", offset or timedelta())
     match call.args["kind"]:
         case "TUMBLE":
             return Tumble(*lengths)
@@ -84,7 +74,7 @@ def as_of(table: exp.Expr) -> exp.Expr | None:
 
 
 def pattern_of(node: exp.Expr) -> Pattern | None:
-    """The pattern of a MATCH_RECOGNIZE, given its node or the SELECT that has it; None if there is none."""
+    """The pattern of a MATCH_RECOGNIZE, by its node or the SELECT that has it; None if there is none."""
     match = node if isinstance(node, exp.MatchRecognize) else node.args.get("match")
     if not isinstance(match, exp.MatchRecognize):
         return None

@@ -1,4 +1,4 @@
-"""The text of a file: its statements, the comments above them, and the places in it."""
+"""The text of a file: its statements, the comments above them, and the origins in it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _OFFSET = re.compile(r"from \d+:(\d+)")
 
 @dataclass(frozen=True)
 class Source:
-    """A text and where it stands; `origin` is the place of its first character."""
+    """A text and where it stands; `origin` is that of its first character."""
 
     text: str
     origin: Origin
     _starts: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        starts = [0, *(newline.end() for newline in re.finditer("\n", self.text))]
         object.__setattr__(self, "_starts", starts)
 
     def at(self, offset: int) -> Origin:
-        """The place of a character.
+        """The origin of a character.
 
         >>> str(Source("SELECT 1,\\n  x", Origin("a.sql", 3, 5)).at(12))
         'a.sql:4:3'
@@ -51,12 +51,12 @@ class Statement:
 
 
 def tokenize(text: str) -> tuple[list[Token], Unparsed | None]:
-    """The tokens of a text; if it can't be read to its end, those before the place where reading stops."""
+    """The tokens of a text; if it can't be read to its end, those before the offset where reading stops."""
     try:
         return Headwater().tokenize(text), None
     except TokenError as error:
-        found = _OFFSET.search(str(error.__cause__))
-        stop = int(found[1]) if found else text.rfind("/*")
+        offset = _OFFSET.search(str(error.__cause__))
+        stop = int(offset[1]) if offset else text.rfind("/*")
         reason = "a comment has no end" if text.startswith("/*", stop) else "a quote has no end"
         problem = Unparsed(reason, max(stop, 0), text[stop : stop + 1])
         return (tokenize(text[:stop])[0] if stop > 0 else []), problem

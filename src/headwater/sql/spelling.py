@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @lru_cache(maxsize=4096)
 def needs_quotes(name: str) -> bool:
-    """Whether a name must stand in backquotes: it isn't a plain word, or the word has a meaning of its own."""
+    """Tells whether a name must stand in backquotes: it isn't a plain word, or the word has a meaning of its own."""
     if not _PLAIN.fullmatch(name):
         return True
     tokens = Headwater().tokenize(name)

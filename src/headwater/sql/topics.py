@@ -9,10 +9,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import (
+from headwater.errors import Finding
+from headwater.findings import (
     ClauseRefused,
     DuplicateName,
-    Finding,
     KeyNotInOutput,
     OptionRefused,
     ReservedName,
@@ -70,11 +70,11 @@ class _TopicReader:
     def _options(self) -> dict[str, Any]:
         every = self.tree.args.get("options") or ()
         beside = options_of_package(every)
-        given = [option for option in every if option not in beside]
-        values, refusals = read_options(self.reading.kind, self.reading.name, given)
+        ours = [option for option in every if option not in beside]
+        values, refusals = read_options(self.reading.kind, self.reading.name, ours)
         for refusal in refusals:
             self.reading.find(refusal)
-        for option in given:
+        for option in ours:
             word = option.name.lower()
             if word in ("key", "unique") and values.get(word, model.CONTENT) != model.CONTENT:
                 where = f'option "{word}"'
@@ -83,13 +83,13 @@ class _TopicReader:
                 )
             if word == "unknown_fields" and str(values.get(word, "")).startswith("keep"):
                 values[word] = self._keep(option, values[word].removeprefix("keep").strip())
-        found = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
-        named = {option.name.lower(): option for option in given}
+        of_intake = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
+        named = {option.name.lower(): option for option in ours}
         reading = TopicReading(self.columns, self._resolve, self._refuse)
-        return values | {"intake": read_intake(reading, named, found, beside)}
+        return values | {"intake": read_intake(reading, named, of_intake, beside)}
 
     def _keep(self, option: exp.Expr, name: str) -> str:
-        """Where unknown fields are kept: in the column that is named, or in the only one that can."""
+        """The column that keeps unknown fields: the one that is named, or the only one that can."""
         able = [column.name for column in self.columns if column.type == pa.map_(pa.string(), pa.string())]
         column = self._resolve(KeyNotInOutput, option.expression, 'option "unknown_fields"', name) if name else None
         if column is None and len(able) == 1:
@@ -122,11 +122,11 @@ class _TopicReader:
         return "table" if keyed and word != "STREAM" else "stream"
 
     def _at_most_one(self, kind: type[T]) -> list[T]:
-        found = [part for part in self.tree.expressions if isinstance(part, kind)]
-        for other in found[1:]:
+        clauses = [part for part in self.tree.expressions if isinstance(part, kind)]
+        for other in clauses[1:]:
             what = "watermarks" if kind is Watermark else "primary keys"
             self._refuse(ClauseRefused, other, f"has two {what}", hint="Leave one of them out.")
-        return found[:1]
+        return clauses[:1]
 
     def _columns(self) -> tuple[model.Column, ...]:
         columns: dict[str, model.Column] = {}
@@ -183,12 +183,12 @@ class _TopicReader:
     def _resolve(self, kind: type[Finding], node: exp.Expr, where: str, name: str | None = None) -> str:
         """The declared spelling of a column that a clause names."""
         wanted = name or node.name
-        found = next((column.name for column in self.columns if column.name.lower() == wanted.lower()), None)
-        if found is None:
+        spelled = next((column.name for column in self.columns if column.name.lower() == wanted.lower()), None)
+        if spelled is None:
             known = [column.name for column in self.columns]
             hint = did_you_mean(wanted, known) or f"Its columns are {', '.join(known)}."
             self._refuse(kind, node, f'names an unknown column "{wanted}" in {where}', hint=hint)
-        return found or wanted
+        return spelled or wanted
 
     def _personal(self) -> tuple[model.Personal, ...]:
         def resolve(node: exp.Expr) -> str:

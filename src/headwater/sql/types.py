@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from headwater.errors import UnknownType
+from headwater.findings import UnknownType
 from headwater.model import INSTANT, Variant
 from headwater.sql.foreign import TYPES
 
@@ -95,7 +95,7 @@ def _decimal_type(kind: exp.DataType) -> pa.DataType:
 
 
 def _element(name: str, part: exp.DataType) -> pa.Field:
-    """What an ARRAY or a MAP is of: `T`, or `T NOT NULL`."""
+    """The element of an ARRAY or a MAP: `T`, or `T NOT NULL`."""
     kind, required = arrow_type(part), part.args.get("nullable") is False
     if required and pa.types.is_null(kind):
         raise UnknownType("what an ARRAY or a MAP is of is VOID and NOT NULL", detail="Nothing can be written to it.")
@@ -111,7 +111,7 @@ def _map_type(key: pa.DataType, value: pa.Field) -> pa.DataType:
 def _field(part: exp.Expr) -> pa.Field:
     if not isinstance(part, exp.ColumnDef) or not isinstance(part.kind, exp.DataType):
         raise UnknownType("a field of a STRUCT lacks its name or its type", hint="Write STRUCT<name: TYPE, …>.")
-    required = any(isinstance(found.kind, exp.NotNullColumnConstraint) for found in part.constraints)
+    required = any(isinstance(constraint.kind, exp.NotNullColumnConstraint) for constraint in part.constraints)
     kind = arrow_type(part.kind)
     if required and pa.types.is_null(kind):
         raise UnknownType(f'the field "{part.name}" is VOID and NOT NULL', detail="Nothing can be written to it.")
@@ -137,6 +137,14 @@ def sqlglot_type(kind: pa.DataType) -> exp.DataType:
     return exp.DataType(this=_SQLGLOT[kind])
 
 
+def cast(value: exp.Expr, kind: pa.DataType) -> exp.Cast:
+    """The value in a type: of elements, Spark's CAST can't say that they are NOT NULL."""
+    target = sqlglot_type(kind)
+    for part in target.find_all(exp.DataType):
+        part.set("nullable", None)
+    return exp.Cast(this=value, to=target)
+
+
 def _nested(kind: exp.DType, parts: list[exp.Expr]) -> exp.DataType:
     return exp.DataType(this=kind, expressions=parts, nested=True)
 
@@ -155,5 +163,5 @@ def _column_def(field: pa.Field) -> exp.ColumnDef:
 
 
 def has_length(kind: exp.DataType) -> bool:
-    """Whether VARCHAR(n) or CHAR(n) occurs in the type."""
+    """Tells whether VARCHAR(n) or CHAR(n) occurs in the type."""
     return any(part.this in (exp.DType.VARCHAR, exp.DType.CHAR) for part in kind.find_all(exp.DataType))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token
 
-from headwater.errors import UnknownType
+from headwater.findings import UnknownType
 from headwater.sql.foreign import KINDS, TYPES, VERBS
 from headwater.sql.refusal import Refusal, did_you_mean
 from headwater.sql.types import TYPE_NAMES

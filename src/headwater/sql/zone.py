@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 @lru_cache(maxsize=64)
 def is_zone(name: str) -> bool:
-    """Whether a time zone has this name.
+    """Tells whether a time zone has this name.
 
     >>> is_zone("Europe/Berlin"), is_zone("Berlin"), is_zone("+02:00")
     (True, False, False)

@@ -1,6 +1,6 @@
 """Where views are served from: the protocol of a store, and the stores that implement it."""
 
-from headwater.store.place import OpenStore, open_store
+from headwater.store.opening import OpenStore, open_store
 from headwater.store.protocol import (
     Batch,
     Position,

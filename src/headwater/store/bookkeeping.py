@@ -1,4 +1,4 @@
-"""What a database knows about its views: versions, epochs, positions and ledgers, in tables that start with
+"""The books of a database about its views: versions, epochs, positions and ledgers, in tables that start with
 `headwater_`.
 
 The statements are the same for every database but for how a value is marked in them and how instants and JSON are kept.
@@ -16,7 +16,7 @@ from typing import Any
 
 from headwater.model import Emit
 from headwater.store.columns import read_columns, spell_columns
-from headwater.store.protocol import Batch, Position, Target, Version
+from headwater.store.protocol import Batch, Position, Served, Target, Version
 from headwater.store.refusals import fenced, no_version, other_commits, this_process, was_dropped
 
 _HERE = "view = ? AND version = ?"
@@ -43,11 +43,11 @@ class Bookkeeping:
     def target_of(self, connection: Any, view: str, version: int) -> Target:
         """A version's target; `UnknownVersion` if there is no such version."""
         named = f"SELECT columns, key, emit FROM headwater_versions WHERE {_HERE}"
-        found = self._execute(connection, named, (view, version)).fetchone()
-        if found is None:
+        recorded = self._execute(connection, named, (view, version)).fetchone()
+        if recorded is None:
             every = "SELECT version FROM headwater_versions WHERE view = ? ORDER BY version"
             raise no_version(view, version, [row[0] for row in self._execute(connection, every, (view,)).fetchall()])
-        return _target(view, version, *found)
+        return _target(view, version, *recorded)
 
     def versions_of(self, connection: Any, view: str) -> tuple[Version, ...]:
         """Every version of a view."""
@@ -87,8 +87,8 @@ class Bookkeeping:
     def recorded(self, connection: Any, view: str, version: int) -> tuple[str, str] | None:
         """The fingerprint of a version and the shape of its tables; None if there is no such version."""
         statement = f"SELECT fingerprint, {self.shape} FROM headwater_versions WHERE {_HERE}"
-        found = self._execute(connection, statement, (view, version)).fetchone()
-        return None if found is None else (found[0], found[1])
+        row = self._execute(connection, statement, (view, version)).fetchone()
+        return None if row is None else (row[0], row[1])
 
     def record_shape(self, connection: Any, target: Target, shape: str) -> None:
         """Write down that a version's tables have another shape now."""
@@ -115,10 +115,10 @@ class Bookkeeping:
         Where rows can be locked, it is kept from being taken until the transaction ends.
         """
         statement = f"SELECT epoch, holder, taken_at FROM headwater_epochs WHERE {_HERE}{self.locking}"
-        found = self._execute(connection, statement, (view, version)).fetchone()
-        if found is None:
+        row = self._execute(connection, statement, (view, version)).fetchone()
+        if row is None:
             return 0, "", ""
-        return int(found[0]), str(found[1]), str(self.read_instant(found[2]).replace(tzinfo=None))
+        return int(row[0]), str(row[1]), str(self.read_instant(row[2]).replace(tzinfo=None))
 
     def check_epoch(self, connection: Any, target: Target, epoch: int) -> None:
         """Refuse who doesn't hold the newest epoch of a version that is there."""
@@ -130,18 +130,29 @@ class Bookkeeping:
 
     def position_of(self, connection: Any, view: str, version: int, batch: int | None = None) -> Position | None:
         """The position after the newest batch, or after the given one if it is still known."""
-        found = self._execute(
+        row = self._execute(
             connection,
             f"SELECT batch, commits, watermark FROM headwater_batches WHERE {_HERE} AND batch <= ? "
             "ORDER BY batch DESC LIMIT 1",
             (view, version, 2**62 if batch is None else batch),
         ).fetchone()
-        if found is None or batch not in (None, found[0]):
+        if row is None or batch not in (None, row[0]):
             return None
-        return Position(found[0], tuple(self.read_json(found[1]).items()), self.read_instant(found[2]))
+        return Position(row[0], tuple(self.read_json(row[1]).items()), self.read_instant(row[2]))
+
+    def served(self, connection: Any, view: str) -> Served | None:
+        """The promoted version of a view, its position, and when its newest batch was written."""
+        number = self.promoted_of(connection, view)
+        if number is None:
+            return None
+        newest = f"SELECT max(batch) FROM headwater_batches WHERE {_HERE}"
+        written = f"SELECT applied_at FROM headwater_batches WHERE {_HERE} AND batch = ({newest})"
+        row = self._execute(connection, written, (view, number) * 2).fetchone()
+        target, position = self.target_of(connection, view, number), self.position_of(connection, view, number)
+        return Served(target, position, None if row is None else self.read_instant(row[0]))
 
     def was_applied(self, connection: Any, target: Target, batch: Batch) -> bool:
-        """Whether a batch is there already; `BatchRefused` if its number is, with other commits."""
+        """Tells whether a batch is there already; `BatchRefused` if its number is, with other commits."""
         newest = self.position_of(connection, target.view, target.version)
         if newest is None or batch.position.batch > newest.batch:
             return False
@@ -177,8 +188,8 @@ class Bookkeeping:
     def promoted_of(self, connection: Any, view: str) -> int | None:
         """The promoted version."""
         statement = "SELECT version FROM headwater_promoted WHERE view = ?"
-        found = self._execute(connection, statement, (view,)).fetchone()
-        return None if found is None else int(found[0])
+        row = self._execute(connection, statement, (view,)).fetchone()
+        return None if row is None else int(row[0])
 
     def record_promoted(self, connection: Any, view: str, version: int) -> None:
         """Write down the promoted version."""

@@ -22,11 +22,8 @@ def fitted(target: Target, table: pa.Table, columns: Sequence[Column]) -> pa.Tab
             f"a batch of view \"{target.view}\" doesn't have the view's columns",
             detail=f"Expected {', '.join(schema.names)}; found {', '.join(table.column_names) or 'none'}.",
         )
-    columns_found = [table[field.name] for field in schema]
-    cast = [
-        found if found.type == field.type else found.cast(field.type)
-        for found, field in zip(columns_found, schema, strict=True)
-    ]
+    pairs = [(table[field.name], field.type) for field in schema]
+    cast = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
     return pa.table(cast, names=schema.names)
 
 
@@ -54,7 +51,7 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def last_of_each_key(keys: Sequence[pa.Array]) -> pa.Array | None:
-    """The places of the rows to keep, where of each key the last row counts; None if every key comes once.
+    """The positions of the rows to keep, where of each key the last row counts; None if every key comes once.
 
     NULLs are equal, and so are 0.0 and −0.0. The arrays are of types that Arrow can group by.
 
@@ -62,20 +59,20 @@ def last_of_each_key(keys: Sequence[pa.Array]) -> pa.Array | None:
     [1, 2, 4]
     """
     count = len(keys[0])
-    names = [f"k{place}" for place in range(len(keys))]
-    table = pa.table([*map(_comparable, keys), pa.array(np.arange(count))], names=[*names, "place"])
-    last = table.group_by(names, use_threads=False).aggregate([("place", "max")])["place_max"]
+    names = [f"k{position}" for position in range(len(keys))]
+    table = pa.table([*map(_comparable, keys), pa.array(np.arange(count))], names=[*names, "position"])
+    last = table.group_by(names, use_threads=False).aggregate([("position", "max")])["position_max"]
     return None if len(last) == count else pa.array(np.sort(last.to_numpy()))
 
 
 def not_written(deleted: Sequence[pa.Array], written: Sequence[pa.Array]) -> pa.Array:
-    """The places of the deleted keys that aren't written as well, each once."""
+    """The positions of the deleted keys that aren't written as well, each once."""
     count = len(deleted[0])
-    names = [f"k{place}" for place in range(len(deleted))]
+    names = [f"k{position}" for position in range(len(deleted))]
     keys = [pa.concat_arrays([*map(_comparable, pair)]) for pair in zip(deleted, written, strict=True)]
-    places = np.concatenate([np.arange(count), np.full(len(written[0]), count)])
-    table = pa.table([*keys, pa.array(places)], names=[*names, "place"])
-    last = table.group_by(names, use_threads=False).aggregate([("place", "max")])["place_max"].to_numpy()
+    positions = np.concatenate([np.arange(count), np.full(len(written[0]), count)])
+    table = pa.table([*keys, pa.array(positions)], names=[*names, "position"])
+    last = table.group_by(names, use_threads=False).aggregate([("position", "max")])["position_max"].to_numpy()
     return pa.array(np.sort(last[last < count]))
 
 

@@ -28,7 +28,7 @@ LOCAL = pa.timestamp("us")
 MIDNIGHT = "1970-01-01 "
 """A time of day is spelled as a timestamp of that day without its date."""
 SAMPLE = 1_000
-"""How many values are looked at to tell whether most are different."""
+"""The number of values that are looked at to tell whether most are different."""
 FEW = 50
 """So few values, as a read by key has, are spelled faster than it is found out which of them are different."""
 
@@ -39,12 +39,12 @@ def encode(array: pa.Array) -> list[Any]:
         return _texts(array)
     distinct = array.dictionary_encode()
     texts = [*_texts(distinct.dictionary), None]
-    places = distinct.indices.fill_null(len(texts) - 1).to_numpy().tolist()
-    return list(map(texts.__getitem__, places))
+    positions = distinct.indices.fill_null(len(texts) - 1).to_numpy().tolist()
+    return list(map(texts.__getitem__, positions))
 
 
 def _seldom_repeats(array: pa.Array) -> bool:
-    """Whether most values are different, by a sample of many."""
+    """Tells whether most values are different, by a sample of many."""
     if len(array) <= SAMPLE:
         return False
     sample = array.take(pa.array(np.arange(0, len(array), len(array) // SAMPLE)))
@@ -79,10 +79,10 @@ def _timestamps(local: pa.Array) -> list[Any]:
     usual = int(np.bincount(needed, minlength=len(UNITS)).argmax())
     texts = _in_unit(local, UNITS[usual])
     for digits, unit in enumerate(UNITS):
-        places = [] if digits == usual else np.flatnonzero(needed == digits).tolist()
-        others = _in_unit(local.take(pa.array(places)), unit) if places else []
-        for place, text in zip(places, others, strict=True):
-            texts[place] = text
+        positions = [] if digits == usual else np.flatnonzero(needed == digits).tolist()
+        others = _in_unit(local.take(pa.array(positions)), unit) if positions else []
+        for position, text in zip(positions, others, strict=True):
+            texts[position] = text
     return texts
 
 

@@ -26,8 +26,8 @@ Rows = list[Any]
 
 def encode(array: pa.Array, kind: pa.DataType) -> Rows:
     """Each value as JSON."""
-    found = _plain(array, kind)
-    return [None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in found]
+    values = _plain(array, kind)
+    return [None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values]
 
 
 def decode(values: Rows, kind: pa.DataType) -> pa.Array:
@@ -57,7 +57,7 @@ def _plain(array: pa.Array, kind: pa.DataType) -> Rows:
 
 def _fields(array: pa.StructArray) -> Rows:
     """The children of a struct, as long as the struct is even when it is a slice."""
-    return [array.field(place) for place in range(array.type.num_fields)]
+    return [array.field(position) for position in range(array.type.num_fields)]
 
 
 def _cut(array: pa.ListArray | pa.MapArray, values: Rows) -> Rows:

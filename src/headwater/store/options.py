@@ -11,7 +11,7 @@ from headwater.model import Store as Declared
 from headwater.model import parse_duration
 
 CHANGES_RETENTION = timedelta(days=7)
-"""How long a store keeps changes, unless an option says otherwise."""
+"""The time that a store keeps changes, unless an option says otherwise."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a store promises: a view's rows and its position are written in one transaction, fenced by an epoch.
+"""The promise of a store: a view's rows and its position are written in one transaction, fenced by an epoch.
 
 A *target* is a version of a view as a store sees it. A *position* is how far into its topics a version has come. A
 *batch* is what one micro-batch (or one settle slice) changes, with the position after it. An *epoch* is the right to
@@ -14,11 +14,11 @@ machine stops, in the middle of any call:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -55,17 +55,17 @@ class Target:
 
     def type_of(self, column: str) -> pa.DataType:
         """The type of a column."""
-        return next(found.type for found in self.columns if found.name == column)
+        return next(one.type for one in self.columns if one.name == column)
 
     @property
     def only_adds(self) -> bool:
-        """Whether no row is ever changed or removed: it has no key, or is written once, when it is settled."""
+        """Tells whether no row is ever changed or removed: it has no key, or is written once, when it is settled."""
         return not self.key or self.emit is Emit.FINAL
 
 
 @dataclass(frozen=True)
 class Position:
-    """How far a version has come: the newest batch, the commit read up to in each topic, and the watermark reached."""
+    """The position of a version: the newest batch, the commit read up to in each topic, and the watermark reached."""
 
     batch: int
     commits: tuple[tuple[str, int], ...]
@@ -74,7 +74,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Batch:
-    """What one micro-batch changes.
+    """The changes of one micro-batch.
 
     `upserts` has the target's columns, `deletes` its key columns. Deletes come first: a key that is in both is
     upserted. If a key is in `upserts` more than once, the last row counts. `ledger` has this batch's counts by name.
@@ -108,10 +108,14 @@ class Version:
 
 @dataclass(frozen=True)
 class Served:
-    """The version that a view's name stands for, and how far it has come."""
+    """The version that a view's name stands for, and how far it has come.
+
+    `written_at` is when its newest batch was, where the store remembers: no other batch of that number has been then.
+    """
 
     target: Target
     position: Position | None
+    written_at: datetime | None = None
 
 
 class Snapshot(Protocol):
@@ -121,13 +125,19 @@ class Snapshot(Protocol):
         """The promoted version of a view; None if it has none."""
 
     def can(self, served: Served, part: Condition | Order) -> bool:
-        """Whether the store does this part of a selection exactly as Spark would.
+        """Tells whether the store does this part of a selection exactly as Spark would.
 
         A selection has no other parts. What a store can't do is done with the rows that it gives.
         """
 
     def rows(self, served: Served, selection: Selection) -> Iterator[pa.Table]:
         """The rows that a selection chooses, in parts, with exactly the declared types."""
+
+    def plain(self, served: Served, selection: Selection) -> Iterator[Sequence[Sequence[Any]]]:
+        """The same rows, in parts, column by column, as `headwater.store.plain` has their values."""
+
+    def ledger(self, served: Served) -> Mapping[str, int]:
+        """The sums of all batches' counts."""
 
 
 def changes_schema(target: Target) -> pa.Schema:
@@ -175,7 +185,7 @@ class Store(Protocol):
         """
 
     def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come; None before its first batch, and if there is no such version."""
+        """The position of a version; None before its first batch, and if there is no such version."""
 
     def ledger(self, view: str, version: int) -> dict[str, int]:
         """The sums of all batches' counts."""
@@ -210,6 +220,12 @@ class Store(Protocol):
         Where the store has transactions, all that is read of it is of one; else what is read of one view is.
         """
 
+    def snapshot_at_hand(self) -> AbstractContextManager[Snapshot] | None:
+        """The store as it is now, if it is so near that a row is found by its key sooner than a thread is asked to.
+
+        None where that would mean to wait for a server or a lock. `StoreUnavailable` if it turns out so.
+        """
+
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
 
@@ -220,7 +236,7 @@ class Store(Protocol):
         """
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed: one table of `changes_schema` for each batch that changed a row.
+        """The changes of the batches after `since`: one table of `changes_schema` for each batch that changed a row.
 
         None: all that is kept. Raises `PositionRefused` if changes after `since` are no longer kept.
         """

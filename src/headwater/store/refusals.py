@@ -1,4 +1,4 @@
-"""What a store says when it refuses: the same words for every kind of store."""
+"""The refusals of stores: the same words for every kind of store."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from headwater.errors import (
     ArgumentRefused,
     BatchRefused,
     Fenced,
+    HeadwaterError,
     PositionRefused,
     StatementRefused,
     StoreDamaged,
@@ -119,13 +120,16 @@ def other_plan(place: str, target: Target, fingerprint: str, before: str, same: 
     )
 
 
-def altered(place: str, view: str, version: int) -> StoreDamaged:
-    """A version that someone else has written to, altered or dropped."""
+def altered(place: str, view: str, version: int, damage: HeadwaterError | None = None) -> StoreDamaged:
+    """A version that someone else has written to, altered or dropped; or whose files are damaged, as it is told."""
+    told = f'Someone dropped or altered its table in "{place}".'
+    if damage is not None:
+        told = f"{damage.summary[:1].upper()}{damage.summary[1:]}. {damage.detail or ''}".strip()
     return StoreDamaged(
         f'the rows of view "{view}" version {version} are not as Headwater left them',
-        detail=f'Someone dropped or altered its table in "{place}". Nothing was written.',
+        detail=f"{told} Nothing was written.",
         hint="Run `headwater replay` to rebuild the view from the log as a new version.",
-        path=place,
+        path=place if damage is None else str(damage.fields.get("path", place)),
         view=view,
         version=version,
     )

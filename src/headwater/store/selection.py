@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from headwater.model import Column
 
-Operator = Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
+Comparison = Literal["=", "<>", "<", "<=", ">", ">=", "in", "null", "not null"]
 _COMPARED: Mapping[str, Callable[[pa.ChunkedArray, pa.Scalar], pa.ChunkedArray]] = {
     "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
 }  # fmt: skip
@@ -27,7 +27,7 @@ class Condition:
     """A condition on a column; `values` is an array of the column's type: one value, several for `in`, else none."""
 
     column: str
-    operator: Operator
+    operator: Comparison
     values: pa.Array = field(default_factory=lambda: pa.nulls(0), compare=False)
 
 
@@ -49,16 +49,19 @@ class Selection:
     limit: int | None = None
     offset: int = 0
 
+    def in_needed_order(self) -> Selection:
+        """The same rows, in the same order, without orders by a column of which only one value is wanted."""
+        single = {condition.column for condition in self.conditions if condition.operator in ("=", "null")}
+        order = tuple(order for order in self.order if order.column not in single)
+        return Selection(self.columns, self.conditions, order, self.limit, self.offset)
+
     def of(self, columns: Sequence[Column]) -> list[Column]:
         """Those of a version's columns that are wanted, in their order."""
         return [column for column in columns if self.columns is None or column.name in self.columns]
 
 
-EVERYTHING = Selection()
-
-
 def is_comparable(kind: pa.DataType) -> bool:
-    """Whether conditions can be about a column of this type."""
+    """Tells whether conditions can be about a column of this type."""
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal128(kind)
         or pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind)
@@ -82,7 +85,7 @@ def _mask(column: pa.ChunkedArray, condition: Condition) -> pa.ChunkedArray:
 
 
 def can_choose(kind: pa.DataType, part: Condition | Order) -> bool:
-    """Whether `chosen` does this part of a selection exactly: no orders, and Arrow's NaN is unlike Spark's."""
+    """Tells whether `chosen` does this part of a selection exactly: no orders, and Arrow's NaN is unlike Spark's."""
     if isinstance(part, Order):
         return False
     is_test = part.operator in ("null", "not null")

@@ -30,10 +30,10 @@ class SeveralStores:
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version in each store, and bring the followers to where the leader is."""
         epoch = self._leader.open(target, fingerprint)
-        for place, follower in enumerate(self._followers):
+        for number, follower in enumerate(self._followers):
             own = follower.open(target, fingerprint)
             self._catch_up(follower, target, own)
-            self._epochs[place, target.view, target.version] = own
+            self._epochs[number, target.view, target.version] = own
         return epoch
 
     def _catch_up(self, follower: Store, target: Target, epoch: int) -> None:
@@ -78,12 +78,12 @@ class SeveralStores:
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch to each store, once; False if the leader had it."""
         done = self._leader.apply(target, epoch, batch)
-        for place, follower in enumerate(self._followers):
-            follower.apply(target, self._epochs[place, target.view, target.version], batch)
+        for number, follower in enumerate(self._followers):
+            follower.apply(target, self._epochs[number, target.view, target.version], batch)
         return done
 
     def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come in the leader."""
+        """The position of a version in the leader."""
         return self._leader.position(view, version)
 
     def ledger(self, view: str, version: int) -> dict[str, int]:
@@ -117,6 +117,10 @@ class SeveralStores:
         """The leader as it is now."""
         return self._leader.snapshot(longest)
 
+    def snapshot_at_hand(self) -> AbstractContextManager[Snapshot] | None:
+        """The leader as it is now, if it is at hand."""
+        return self._leader.snapshot_at_hand()
+
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version."""
         return self._leader.read(view, version, span)
@@ -126,7 +130,7 @@ class SeveralStores:
         self._leader.index(view, version, column)
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed."""
+        """The changes of the batches after `since`."""
         return self._leader.changes(view, version, since)
 
     def close(self) -> None:

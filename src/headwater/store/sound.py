@@ -7,10 +7,11 @@ store, it is written in one transaction and fenced like any other batch, and it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,6 +28,35 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class SoundStore(SeveralStores):
     """A `Store`, made of one or several others, that doesn't give rows of a version that is unsound."""
 
+    def __init__(self, leader: Store, followers: Sequence[Store]) -> None:
+        super().__init__(leader, followers)
+        self._listeners: dict[object, Callable[[], None]] = {}
+
+    @contextmanager
+    def told_when_written(self, told: Callable[[], None]) -> Iterator[None]:
+        """Have something called after each batch and each promotion of this process, by the thread that has made it."""
+        listener = object()
+        self._listeners[listener] = told
+        try:
+            yield
+        finally:
+            del self._listeners[listener]
+
+    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
+        """Write a batch, and tell who listens."""
+        done = super().apply(target, epoch, batch)
+        self._tell()
+        return done
+
+    def promote(self, view: str, version: int) -> None:
+        """Let the view's own name stand for this version, and tell who listens."""
+        super().promote(view, version)
+        self._tell()
+
+    def _tell(self) -> None:
+        for told in list(self._listeners.values()):
+            told()
+
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version; `RowsDropped` if it is unsound."""
         check_sound(self, view, version)
@@ -35,33 +65,49 @@ class SoundStore(SeveralStores):
     @contextmanager
     def snapshot(self, longest: timedelta | None = None) -> Iterator[Snapshot]:
         """The store as it is at one moment; `RowsDropped` for the rows of a version that is unsound."""
-        with super().snapshot(longest) as found:
-            yield _SoundSnapshot(self, found)
+        with super().snapshot(longest) as snapshot:
+            yield _SoundSnapshot(snapshot)
+
+    def snapshot_at_hand(self) -> AbstractContextManager[Snapshot] | None:
+        """The same, if the store is at hand."""
+        taken = super().snapshot_at_hand()
+        return None if taken is None else _sound(taken)
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed; `RowsDropped` if the version is unsound."""
+        """The changes of the batches after `since`; `RowsDropped` if the version is unsound."""
         check_sound(self, view, version)
         return super().changes(view, version, since)
+
+
+@contextmanager
+def _sound(taken: AbstractContextManager[Snapshot]) -> Iterator[Snapshot]:
+    with taken as snapshot:
+        yield _SoundSnapshot(snapshot)
 
 
 @dataclass(frozen=True)
 class _SoundSnapshot:
     """A snapshot that doesn't give rows of a version that is unsound."""
 
-    store: Store
     snapshot: Snapshot
 
     def served(self, view: str) -> Served | None:
-        found = self.snapshot.served(view)
-        if found is not None:
-            check_sound(self.store, view, found.target.version)
-        return found
+        served = self.snapshot.served(view)
+        if served is not None and (dropped := self.snapshot.ledger(served).get(DROPPED, 0)):
+            raise unsound(view, served.target.version, dropped)
+        return served
 
     def can(self, served: Served, part: Condition | Order) -> bool:
         return self.snapshot.can(served, part)
 
     def rows(self, served: Served, selection: Selection) -> Iterator[pa.Table]:
         return self.snapshot.rows(served, selection)
+
+    def plain(self, served: Served, selection: Selection) -> Iterator[Sequence[Sequence[Any]]]:
+        return self.snapshot.plain(served, selection)
+
+    def ledger(self, served: Served) -> Mapping[str, int]:
+        return self.snapshot.ledger(served)
 
 
 def mark(store: Store, target: Target, epoch: int, batch: int, dropped: int) -> None:
@@ -75,7 +121,7 @@ def mark(store: Store, target: Target, epoch: int, batch: int, dropped: int) -> 
 
 
 def dropped_from(store: Store, view: str, version: int) -> int:
-    """How many rows were dropped from a version; anything but 0 means that it is unsound."""
+    """The number of rows that were dropped from a version; anything but 0 means that it is unsound."""
     return store.ledger(view, version).get(DROPPED, 0)
 
 

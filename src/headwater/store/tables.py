@@ -6,7 +6,7 @@ A version's rows are in the table `<view>__v<version>`; the view's own name is a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import pyarrow as pa
 
 from headwater.store.bookkeeping import Bookkeeping
+from headwater.store.plain import plain
 from headwater.store.protocol import Position, Served, Snapshot, Span, Target, Version
 from headwater.store.refusals import altered, is_promoted, none_promoted
 from headwater.store.selection import Condition, Order, Selection
@@ -35,15 +36,15 @@ class Database(Protocol):
 
 
 class Codec(Protocol):
-    """How a column is kept."""
+    """The codec of a column."""
 
     @property
     def decode(self) -> Callable[[Any], pa.Array]:
         """Makes values of what the database has; `Unfit` if someone else wrote it."""
 
 
-class Layout(Protocol):
-    """How a version is laid out."""
+class VersionTables(Protocol):
+    """The tables of a version."""
 
     @property
     def target(self) -> Target:
@@ -51,13 +52,14 @@ class Layout(Protocol):
 
     @property
     def codecs(self) -> Sequence[Codec]:
-        """How each column is kept."""
+        """The codec of each column."""
 
 
-L = TypeVar("L", bound=Layout)
+T = TypeVar("T", bound=VersionTables)
+R = TypeVar("R")
 
 
-class TableStore(ABC, Generic[L]):
+class TableStore(ABC, Generic[T]):
     """The part of a `Store` that every database shares; `place` is what it is called in messages."""
 
     def __init__(
@@ -65,7 +67,7 @@ class TableStore(ABC, Generic[L]):
         place: str,
         database: Database,
         books: Bookkeeping,
-        layout: Callable[[Target], L],
+        tables: Callable[[Target], T],
         changes_retention: timedelta,
         now: Callable[[], datetime],
     ) -> None:
@@ -74,28 +76,36 @@ class TableStore(ABC, Generic[L]):
         self._retention = changes_retention
         self._now = now
         self._connections = database
-        self._make_layout = layout
-        self._layouts: dict[Target, L] = {}
+        self._make_tables = tables
+        self._known: dict[Target, T] = {}
 
     @abstractmethod
-    def _fetch(self, connection: Any, layout: L, span: Span | None) -> Sequence[Any]:
+    def _fetch(self, connection: Any, tables: T, span: Span | None) -> Sequence[Any]:
         """A version's rows, column by column, as the database has them."""
 
     @abstractmethod
-    def _can(self, connection: Any, layout: L, part: Condition | Order) -> bool:
-        """Whether the database does this part of a selection exactly as Spark would."""
+    def _can(self, connection: Any, tables: T, part: Condition | Order) -> bool:
+        """Tells whether the database does this part of a selection exactly as Spark would."""
 
     @abstractmethod
-    def _select(self, connection: Any, layout: L, selection: Selection) -> Iterator[Sequence[Any]]:
+    def _select(self, connection: Any, tables: T, selection: Selection) -> Iterator[Sequence[Any]]:
         """The wanted columns of chosen rows, part by part, as the database has them."""
 
     @abstractmethod
-    def _next_changes(self, connection: Any, layout: L, since: int | None) -> tuple[int, pa.Table] | None:
+    def _next_changes(self, connection: Any, tables: T, since: int | None) -> tuple[int, pa.Table] | None:
         """The first batch after `since` that changed something, and what; None if there is none yet."""
 
     @abstractmethod
-    def _remove(self, connection: Any, layout: L) -> None:
+    def _remove(self, connection: Any, tables: T) -> None:
         """Remove the tables of a version, once nothing is being written to it."""
+
+    def _remembered(self, connection: Any, asked: tuple[Any, ...], find: Callable[[], R]) -> R:  # noqa: ARG002
+        """The answer of `find` in a transaction, which may be known from one that saw the same commit."""
+        return find()
+
+    def _plain(self, codec: Any, values: Any) -> Sequence[Any]:
+        """Values of a column as JSON has them, made of what the database has."""
+        return plain(codec.decode(values))
 
     def _lock(self, connection: Any, view: str) -> None:
         """Let nobody else create, promote or drop versions of a view until the transaction ends.
@@ -104,7 +114,7 @@ class TableStore(ABC, Generic[L]):
         """
 
     def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come."""
+        """The position of a version."""
         with self._connections.reading() as connection:
             return self._books.position_of(connection, view, version)
 
@@ -131,7 +141,7 @@ class TableStore(ABC, Generic[L]):
                 return
             if self._books.promoted_of(connection, view) == version:
                 raise is_promoted(view, version)
-            self._remove(connection, self._layout_in(connection, view, version))
+            self._remove(connection, self._tables_in(connection, view, version))
             self._books.forget_version(connection, view, version)
 
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
@@ -140,46 +150,50 @@ class TableStore(ABC, Generic[L]):
             number = self._books.promoted_of(connection, view) if version is None else version
             if number is None:
                 raise none_promoted(view)
-            layout = self._layout_in(connection, view, number)
-            columns = self._fetch(connection, layout, span)
+            tables = self._tables_in(connection, view, number)
+            columns = self._fetch(connection, tables, span)
         try:
-            arrays = [codec.decode(column) for codec, column in zip(layout.codecs, columns, strict=True)]
+            arrays = [codec.decode(column) for codec, column in zip(tables.codecs, columns, strict=True)]
         except Unfit as cause:
             raise altered(self.place, view, number) from cause
-        return pa.Table.from_arrays(arrays, schema=layout.target.schema)
+        return pa.Table.from_arrays(arrays, schema=tables.target.schema)
 
     @contextmanager
     def snapshot(self, longest: timedelta | None = None) -> Iterator[Snapshot]:
         """The store as it is now, in one transaction."""
         with self._connections.reading(longest) as connection:
-            yield _Transaction(self, connection)
+            yield Transaction(self, connection)
+
+    def snapshot_at_hand(self) -> AbstractContextManager[Snapshot] | None:
+        """None: a database is asked over a connection."""
+        return None
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed. No transaction is held while the caller works on a table."""
+        """The changes of the batches after `since`. No transaction is held while the caller works on a table."""
         last = since.batch if isinstance(since, Position) else since
         while True:
             with self._connections.reading() as connection:
-                found = self._next_changes(connection, self._layout_in(connection, view, version), last)
-            if found is None:
+                changes = self._next_changes(connection, self._tables_in(connection, view, version), last)
+            if changes is None:
                 return
-            last = found[0]
-            yield found[1]
+            last, table = changes
+            yield table
 
     def close(self) -> None:
         """Let go of the connections."""
         self._connections.close()
 
-    def _layout(self, target: Target) -> L:
-        if target not in self._layouts:
-            self._layouts[target] = self._make_layout(target)
-        return self._layouts[target]
+    def _tables(self, target: Target) -> T:
+        if target not in self._known:
+            self._known[target] = self._make_tables(target)
+        return self._known[target]
 
-    def _layout_in(self, connection: Any, view: str, version: int) -> L:
-        return self._layout(self._books.target_of(connection, view, version))
+    def _tables_in(self, connection: Any, view: str, version: int) -> T:
+        return self._tables(self._books.target_of(connection, view, version))
 
 
 @dataclass
-class _Transaction:
+class Transaction:
     """A `Snapshot` in a transaction of a database."""
 
     store: TableStore[Any]
@@ -188,25 +202,44 @@ class _Transaction:
     def served(self, view: str) -> Served | None:
         """The promoted version of a view."""
         books = self.store._books
-        number = books.promoted_of(self.connection, view)
-        if number is None:
-            return None
-        target = books.target_of(self.connection, view, number)
-        return Served(target, books.position_of(self.connection, view, number))
+        return self.store._remembered(self.connection, ("served", view), lambda: books.served(self.connection, view))
+
+    def ledger(self, served: Served) -> Mapping[str, int]:
+        """The sums of all batches' counts."""
+        named = (served.target.view, served.target.version)
+        books = self.store._books
+        return self.store._remembered(
+            self.connection, ("ledger", *named), lambda: books.ledger_of(self.connection, *named)
+        )
 
     def can(self, served: Served, part: Condition | Order) -> bool:
-        """Whether the database does this part of a selection exactly as Spark would."""
-        return self.store._can(self.connection, self.store._layout(served.target), part)
+        """Tells whether the database does this part of a selection exactly as Spark would."""
+        tables = self._tables(served)
+        asked = ("can", served.target.view, served.target.version, part.column, getattr(part, "operator", None))
+        return self.store._remembered(self.connection, asked, lambda: self.store._can(self.connection, tables, part))
+
+    def _tables(self, served: Served) -> Any:
+        target = served.target
+        asked = ("tables", target.view, target.version)
+        return self.store._remembered(self.connection, asked, lambda: self.store._tables(target))
 
     def rows(self, served: Served, selection: Selection) -> Iterator[pa.Table]:
         """The rows that a selection chooses."""
-        layout = self.store._layout(served.target)
-        columns = selection.of(served.target.columns)
-        codecs = [codec for codec, one in zip(layout.codecs, served.target.columns, strict=True) if one in columns]
-        schema = pa.schema([column.field for column in columns])
-        for part in self.store._select(self.connection, layout, selection):
+        schema = pa.schema([column.field for column in selection.of(served.target.columns)])
+        for arrays in self._decoded(served, selection, lambda codec, values: codec.decode(values)):
+            yield pa.Table.from_arrays(arrays, schema=schema)
+
+    def plain(self, served: Served, selection: Selection) -> Iterator[Sequence[Sequence[Any]]]:
+        """The same rows, as JSON has their values."""
+        return self._decoded(served, selection, self.store._plain)
+
+    def _decoded(self, served: Served, selection: Selection, decode: Callable[[Any, Any], Any]) -> Iterator[list[Any]]:
+        """The columns of the rows that a selection chooses, part by part, as something makes them of what is kept."""
+        tables, wanted = self._tables(served), selection.columns
+        pairs = zip(tables.codecs, served.target.columns, strict=True)
+        codecs = [codec for codec, column in pairs if wanted is None or column.name in wanted]
+        for part in self.store._select(self.connection, tables, selection):
             try:
-                arrays = [codec.decode(values) for codec, values in zip(codecs, part, strict=True)]
+                yield [decode(codec, values) for codec, values in zip(codecs, part, strict=True)]
             except Unfit as cause:
                 raise altered(self.store.place, served.target.view, served.target.version) from cause
-            yield pa.Table.from_arrays(arrays, schema=schema)

@@ -1,4 +1,4 @@
-"""What decoding raises for values that are not of the type."""
+"""The error of decoding, for values that are not of the type."""
 
 from __future__ import annotations
 

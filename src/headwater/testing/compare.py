@@ -18,12 +18,12 @@ from headwater.intake.values import column_of
 from headwater.operate.verify import differences
 
 SHOWN = 20
-"""How many rows of each kind a difference shows; it has them all."""
+"""A difference shows so many rows of each kind; it has them all."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs: true if anything does. `str` of it is for people.
+    """The difference of two tables: true if there is one. `str` of it is for people.
 
     `missing` rows were expected and are not there, `extra` rows are there and were not expected; `columns` says how the
     columns differ, and then rows were not compared.
@@ -44,7 +44,7 @@ class Difference:
 
 
 def compare(held: pa.Table, expected: pa.Table | Iterable[Mapping[str, Any]]) -> Difference:
-    """How the rows that are held differ from those expected: a table, or rows whose values fit the columns held.
+    """The difference of the rows held from those expected: a table, or rows whose values fit the columns held.
 
     >>> print(compare(pa.table({"shop": ["a", "b"], "n": [1, 2]}), [{"shop": "b", "n": 2}, {"shop": "a", "n": 7}]))
     1 row missing, 1 row extra
@@ -67,8 +67,8 @@ def compare(held: pa.Table, expected: pa.Table | Iterable[Mapping[str, Any]]) ->
 def typed(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows as a table of these columns; their values obey the rules by which an append reads them."""
     listed = list(rows)
-    arrays = [_column([row.get(found.name) for row in listed], found) for found in schema]
-    return pa.Table.from_arrays(arrays, schema=pa.schema([found.with_nullable(True) for found in schema]))
+    arrays = [_column([row.get(column.name) for row in listed], column) for column in schema]
+    return pa.Table.from_arrays(arrays, schema=pa.schema([column.with_nullable(True) for column in schema]))
 
 
 def _column(values: list[Any], column: pa.Field) -> pa.Array:
@@ -93,7 +93,7 @@ def _value(value: Any) -> str:
 
 
 def _columns(table: pa.Table) -> list[str]:
-    return [f"{found.name} {found.type}" for found in table.schema]
+    return [f"{column.name} {column.type}" for column in table.schema]
 
 
 def _listed(names: list[str]) -> str:

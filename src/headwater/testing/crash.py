@@ -17,14 +17,14 @@ from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.store import Store, Target
 
 Part = TypeVar("Part")
-_METHODS = sorted(name for name, found in vars(Store).items() if callable(found) and not name.startswith("_"))
+_METHODS = sorted(name for name, member in vars(Store).items() if callable(member) and not name.startswith("_"))
 _HARMLESS = {"close"}
-"""What may still be called when the process is dead: files are let go of, as the operating system would."""
+"""These may still be called when the process is dead: files are let go of, as the operating system would."""
 
 
 @dataclass(frozen=True)
 class Crash:
-    """Where a process stops: at a point, when it comes there for the `time`-th time, be it for any view or for one.
+    """The end of a process: at a point, when it comes there for the `time`-th time, be it for any view or for one.
 
     A point is `before` or `after` a method of a store. With `apply`, the time is the number of the micro-batch in the
     run: after `after apply` the store has the batch and Spark doesn't know, after `before apply` neither has it.
@@ -48,7 +48,7 @@ class Crashed(HeadwaterError):
 
 
 class Fuse:
-    """What decides that one process dies, shared by all its parts."""
+    """The fuse that decides that one process dies, shared by all its parts."""
 
     def __init__(self) -> None:
         self.is_blown = False

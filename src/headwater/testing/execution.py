@@ -27,7 +27,6 @@ import pyarrow as pa
 from headwater import model
 from headwater.plan import PlannedView
 from headwater.plan.execution import executions as executions_of
-from headwater.plan.execution import is_stateless
 from headwater.testing.compare import compare
 from headwater.testing.crash import Crash
 from headwater.testing.scenario import Scenario, scenario
@@ -36,7 +35,7 @@ from headwater.testing.script import COMMIT, Script
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of one execution: the rows of each materialized view, or the error that stopped it.
+    """The outcome of one execution: the rows of each materialized view, or the error that stopped it.
 
     `scenario` is as the execution left it, until the next one begins.
     """
@@ -64,8 +63,8 @@ def executions(sql: str | Path, script: Script, names: Iterable[str] | None = No
 
     Crashes that the script holds happen while it is fed, before the first execution has read it all.
     """
-    with scenario(sql) as found:
-        course = _Course(found, script)
+    with scenario(sql) as opened:
+        course = _Course(opened, script)
         for name in EXECUTIONS if names is None else names:
             yield _execute(name, course)
 
@@ -80,8 +79,8 @@ def _execute(name: str, course: _Course) -> Execution:
 class _Course:
     """A scenario and how much of the script it has been fed."""
 
-    def __init__(self, found: Scenario, script: Script) -> None:
-        self.scenario = found
+    def __init__(self, scenario: Scenario, script: Script) -> None:
+        self.scenario = scenario
         self._left = list(script)
 
     def feed(self) -> None:
@@ -90,8 +89,8 @@ class _Course:
 
     def feed_half(self) -> None:
         """Feed the script up to the commit that is about in its middle."""
-        ends = [place for place, item in enumerate(self._left) if item == COMMIT]
-        self._feed(min(ends, key=lambda place: abs(place - len(self._left) / 2), default=0))
+        ends = [index for index, item in enumerate(self._left) if item == COMMIT]
+        self._feed(min(ends, key=lambda index: abs(index - len(self._left) / 2), default=0))
 
     def _feed(self, count: int) -> None:
         self.scenario.feed(self._left[:count])
@@ -110,7 +109,7 @@ class _Course:
         """
         for view in self.scenario.views:
             planned = self.scenario.project.plan().view(view)
-            stateful = planned.execution.kind == "live" and not is_stateless(planned.root)
+            stateful = planned.execution.kind == "live" and not planned.root.is_stateless
             with nullcontext() if stateful else suppress(AssertionError):
                 self.scenario.crash(view, at=replace(at, view=view), per_batch=per_batch)
 

@@ -18,7 +18,7 @@ State = frozenset[Hashable]
 
 @dataclass(frozen=True)
 class Read:
-    """What a reader saw, between two moments of one clock."""
+    """The rows that a reader saw, between two moments of one clock."""
 
     reader: str
     began: float
@@ -37,7 +37,7 @@ class Write:
 
 @dataclass
 class History:
-    """What was written, in the order of the batches, and what was read, in any order. Before all, there is nothing."""
+    """The writes, in the order of the batches, and the reads, in any order. Before all, there is nothing."""
 
     writes: list[Write] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
@@ -60,24 +60,24 @@ def check_history(history: History) -> list[Anomaly]:
 
     >>> early = Read("r", 0.5, 0.6, [("a", 1)])
     >>> late = Read("r", 3.0, 3.1, [])
-    >>> for found in check_history(History([Write(1.0, 2.0, frozenset({("a", 1)}))], [early, late])):
-    ...     print(found.kind)
+    >>> for anomaly in check_history(History([Write(1.0, 2.0, frozenset({("a", 1)}))], [early, late])):
+    ...     print(anomaly.kind)
     early
     lost
     """
     states = [frozenset(), *(write.state for write in history.writes)]
     numbers: Mapping[State, list[int]] = _numbered(states)
-    found = []
+    anomalies = []
     for reads in _by_reader(history.reads):
         reached = 0
         for read in reads:
             anomaly, reached = _judge(history, numbers, read, reached)
-            found += [anomaly] if anomaly else []
-    return found
+            anomalies += [anomaly] if anomaly else []
+    return anomalies
 
 
 def _numbered(states: Iterable[State]) -> dict[State, list[int]]:
-    """How many batches were written at each state; a state may come again."""
+    """The numbers of batches that were written at each state; a state may come again."""
     numbers: dict[State, list[int]] = defaultdict(list)
     for number, state in enumerate(states):
         numbers[state].append(number)
@@ -85,16 +85,16 @@ def _numbered(states: Iterable[State]) -> dict[State, list[int]]:
 
 
 def _by_reader(reads: Iterable[Read]) -> list[list[Read]]:
-    found: dict[str, list[Read]] = defaultdict(list)
+    by_reader: dict[str, list[Read]] = defaultdict(list)
     for read in sorted(reads, key=lambda read: read.began):
-        found[read.reader].append(read)
-    return list(found.values())
+        by_reader[read.reader].append(read)
+    return list(by_reader.values())
 
 
 def _judge(
     history: History, numbers: Mapping[State, list[int]], read: Read, reached: int
 ) -> tuple[Anomaly | None, int]:
-    """What is wrong with a read of someone who had reached a batch, and the batch that is reached now."""
+    """The anomaly of a read of someone who had reached a batch, and the batch that is reached now."""
     rows = frozenset(read.rows)
     if len(rows) != len(read.rows):
         return Anomaly("doubled", read, "a row is there more than once"), reached

@@ -46,11 +46,11 @@ def scenario(
     with tempfile.TemporaryDirectory(prefix="headwater-") as name:
         folder = Path(name)
         _write(folder, sql, spark, stores or {})
-        found = Scenario(folder)
+        opened = Scenario(folder)
         try:
-            yield found
+            yield opened
         finally:
-            found.close()
+            opened.close()
 
 
 class Scenario:
@@ -88,7 +88,7 @@ class Scenario:
 
     def tick(self, topic: str, to: datetime | None = None) -> None:
         """Move a topic's watermark without rows: to an instant, or as far as the silence of its sources allows."""
-        self.project.tick(topic, to)
+        self.project.log.tick(topic, to)
 
     def set_now(self, at: datetime) -> None:
         """Let the wall clock of the project stand at an instant: rows arrive then, until it is set again."""
@@ -118,9 +118,9 @@ class Scenario:
         `per_batch` is how many commits a micro-batch takes at most; by default all that are there.
         """
         done = self._catch_up(views, per_batch)
-        for found in done:
-            if found.error is not None:
-                raise found.error
+        for view in done:
+            if view.error is not None:
+                raise view.error
         return done
 
     def crash(self, *views: str, at: Crash = CRASH, per_batch: int | None = None) -> None:
@@ -129,7 +129,7 @@ class Scenario:
         AssertionError if the run ended before it came there.
         """
         self._fuse.arm(at)
-        errors = [found.error for found in self._catch_up(views, per_batch) if found.error is not None]
+        errors = [view.error for view in self._catch_up(views, per_batch) if view.error is not None]
         struck = self._fuse.is_blown
         self.restart()
         for error in errors:
@@ -191,7 +191,7 @@ class Scenario:
 
     def batch(self, view: str) -> pa.Table:
         """The rows of a view computed from the whole log at once; the store has no part in it."""
-        return self.project.batch(view)
+        return self.project.views.batch(view)
 
     def expect(self, view: str, rows: pa.Table | Iterable[Mapping[str, Any]]) -> None:
         """AssertionError with the difference, unless the store has exactly these rows of a view, in any order."""
@@ -218,10 +218,10 @@ class Scenario:
 def _changed(text: str, path: Path, plan: Plan, change: Callable[[PlannedView], model.View]) -> str:
     declared = parse_declarations(text, str(path)).declarations
     wanted = [
-        change(plan.view(found.name)) if isinstance(found, model.View) and found.materialized else found
-        for found in declared
+        change(plan.view(each.name)) if isinstance(each, model.View) and each.materialized else each
+        for each in declared
     ]
-    return ";\n".join(render(found) for found in wanted)
+    return ";\n".join(render(each) for each in wanted)
 
 
 def _write(folder: Path, sql: str | Path, spark: Mapping[str, str], stores: Mapping[str, str]) -> None:

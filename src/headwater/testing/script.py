@@ -66,7 +66,7 @@ Step = Append | Tick | Now | Crash
 
 
 def steps_of(script: Script) -> Iterator[Step]:
-    """What is done, one thing after the other. A commit has rows of one source: another source begins another one.
+    """The steps, one after the other. A commit has rows of one source: another source begins another one.
 
     >>> rows = [{"a": {"n": 1}}, {"b": {"n": 2}}, {"a": {"n": 3}}, COMMIT, {"a": {"n": 4}}]
     >>> [(step.topic, [row["n"] for row in step.rows]) for step in steps_of(rows)]
@@ -131,8 +131,8 @@ def _row(item: Row) -> Append:
 
 
 def _instant(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    instant = datetime.fromisoformat(text)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 _WORDS: Mapping[str, Callable[[dict[str, Any]], Item]] = {

@@ -8,6 +8,7 @@ import headwater as hw
     time="window_end",
     key=["shop", "window_end"],
     horizon="10 seconds",
+    gap="0 seconds",
     emit="changes",
 )
 def per_shop(sales):

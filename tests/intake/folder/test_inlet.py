@@ -21,8 +21,8 @@ import pytest
 import headwater as hw
 from headwater.errors import SourceReplaced, SourceUnavailable
 from headwater.intake.folder import piece as pieces
-from headwater.intake.folder.settling import Settling
-from headwater.intake.folder.shelf import Found
+from headwater.intake.folder.shelf import Listed
+from headwater.intake.folder.stillness import Stillness
 from headwater.log import TopicLog
 from headwater.project import Project
 from tests.patience import PATIENCE
@@ -56,7 +56,7 @@ class Drop:
     @property
     def ids(self) -> list[str]:
         with hw.open(self.folder) as project:
-            return project.read("payments")["id"].to_pylist() if project.head("payments") >= 0 else []
+            return project.read("payments")["id"].to_pylist() if project.log.head("payments") >= 0 else []
 
     @property
     def letters(self) -> list[tuple[str, str]]:
@@ -176,7 +176,7 @@ def test_what_the_log_keeps_of_files_doesnt_grow_with_them(drop: Drop) -> None:
         entries = project._logs.of("payments").entries
         producers = {name for entry in entries.after(-1) for name in (entry.note or {}).get("producers", {})}
         assert producers == {"folder:in"}
-        assert len(project.log("payments")) < 10  # small files share commits
+        assert len(project.log.commits("payments")) < 10  # small files share commits
 
 
 def test_names_that_are_hidden_or_unfinished_and_others_than_asked_for_are_passed_by(drop: Drop) -> None:
@@ -193,12 +193,12 @@ def test_names_that_are_hidden_or_unfinished_and_others_than_asked_for_are_passe
 
 def test_a_file_is_read_when_it_has_not_changed_for_a_while() -> None:
     clock = [100.0]
-    settling = Settling(timedelta(seconds=2), lambda: clock[0])
+    stillness = Stillness(timedelta(seconds=2), lambda: clock[0])
 
     def look(version: str, seconds: float) -> bool:
         clock[0] += seconds
-        modified_at = settling._now()  # just now, whatever the clock of the test says
-        return bool(settling.settled([Found("a.jsonl", 1, version, modified_at)]))
+        modified_at = stillness._now()  # just now, whatever the clock of the test says
+        return bool(stillness.unchanged([Listed("a.jsonl", 1, version, modified_at)]))
 
     assert not look("one", 0)
     assert not look("one", 1.9)
@@ -240,7 +240,7 @@ def test_a_file_that_grows_is_never_read_in_part(tmp_path: Path) -> None:
 
 
 def count_rows(project: Project) -> int:
-    return project.read("payments").num_rows if project.head("payments") >= 0 else 0
+    return project.read("payments").num_rows if project.log.head("payments") >= 0 else 0
 
 
 # Order

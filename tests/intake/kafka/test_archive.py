@@ -66,7 +66,9 @@ def take_in(payments: Shop) -> tuple[int, int]:
 def taken(payments: Shop) -> list[tuple[str, str]]:
     """The source and the id of every row, in order within its source."""
     with payments.open() as project:
-        rows = project.read("payments", columns=["id", "_source"]).to_pylist() if project.head("payments") >= 0 else []
+        rows = (
+            project.read("payments", columns=["id", "_source"]).to_pylist() if project.log.head("payments") >= 0 else []
+        )
     return sorted(((found["_source"], found["id"]) for found in rows), key=lambda found: found[0])
 
 
@@ -84,7 +86,7 @@ def test_the_topic_goes_on_behind_the_last_offset_of_its_archive(payments: Shop)
     assert take_in(payments) == (2, 0)
     assert taken(payments) == every(payments, 31)
     with payments.open() as project:
-        (history,) = [commit for commit in project.log("payments", last=100) if commit.kind == "history"]
+        (history,) = [commit for commit in project.log.commits("payments", last=100) if commit.kind == "history"]
         assert (history.rows, sorted(history.sources)) == (40, [f"{payments.topic}[0]", f"{payments.topic}[1]"])
 
 

@@ -24,10 +24,11 @@ from hypothesis import strategies as st
 from headwater.errors import SourceRefused, SourceUnavailable
 from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.avro import AvroCodec
-from headwater.intake.kafka.registry import NO_ANSWER, Registry
+from headwater.intake.kafka.registry import Registry
 from headwater.intake.messages import Messages
-from headwater.intake.schema.written import Written
+from headwater.kafka.registry import NO_ANSWER
 from headwater.model import Kafka, Stream
+from headwater.schemas.written import Written
 from headwater.sql import parse_declarations
 from tests.intake.kafka.test_intake import Make
 from tests.servers.registry import RegistryServer, start_registry

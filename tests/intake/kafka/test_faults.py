@@ -8,9 +8,9 @@ from typing import Any
 
 from fastavro import parse_schema, schemaless_writer
 
-from headwater.intake.schema.compatibility import Level
-from headwater.intake.schema.known import Draft
 from headwater.project import Project
+from headwater.schemas.known import Draft
+from headwater.schemas.level import Level
 from tests.intake.kafka.shop import event
 from tests.intake.kafka.test_intake import Make
 
@@ -41,7 +41,7 @@ def test_every_offset_is_a_row_or_a_dead_letter_whatever_comes(shop: Make) -> No
             0: "row", 1: "event-too-large", 2: "missing-value", 3: "row", 4: "row", 5: "time-out-of-range",
             6: "unreadable-event", 7: "unreadable-event", 8: "row",
         }  # fmt: skip
-        assert project.watermark("payments").year == 2026, "a wrong clock closes nobody's windows"
+        assert project.log.watermark("payments").year == 2026, "a wrong clock closes nobody's windows"
 
 
 def avro(number: int, kind: Any, value: Any) -> bytes:

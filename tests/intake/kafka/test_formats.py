@@ -17,8 +17,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.messages import Messages
-from headwater.intake.schema.known import Draft
 from headwater.model import Stream, Table
+from headwater.schemas.known import Draft
 from headwater.sql import parse_declarations
 from tests.intake.kafka.test_intake import Make
 from tests.servers.registry import start_registry

@@ -22,9 +22,9 @@ from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.kafka.protobuf import ProtobufCodec
 from headwater.intake.messages import Messages
-from headwater.intake.schema.proto_text import parse_proto
-from headwater.intake.schema.written import Written
 from headwater.model import Stream
+from headwater.schemas.proto_text import parse_proto
+from headwater.schemas.written import Written
 from headwater.sql import parse_declarations
 from tests.servers.registry import RegistryServer, start_registry
 

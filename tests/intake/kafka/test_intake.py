@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 import headwater as hw
 from headwater.errors import (
     ArgumentRefused,
     RetentionGap,
+    SettingsRefused,
     SourceRefused,
     SourceReplaced,
     SourceUnavailable,
     TooMuchPoison,
 )
-from headwater.intake.kafka.client import _led
 from headwater.intake.run import Intake
-from headwater.intake.schema.known import Draft
 from headwater.operate.halt import Halt
 from headwater.project import Project
+from headwater.schemas.known import Draft
 from tests.intake.kafka.shop import STREAM, Shop, event
 from tests.patience import PATIENCE, until
 from tests.servers.process import free_port
@@ -75,10 +74,10 @@ def test_partitions_are_sources_and_one_that_is_silent_holds_the_watermark_until
     with payments.open() as project:
         project.take_in()
         assert project.read("payments")["_source"].to_pylist() == [f"{payments.topic}[0]"]
-        assert project.watermark("payments") == datetime(1970, 1, 1, tzinfo=UTC)
-        time.sleep(1.1)
-        project.tick("payments")
-        assert project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
+        nothing = datetime(1970, 1, 1, tzinfo=UTC)
+        assert project.log.watermark("payments") == nothing
+        until(lambda: project.log.tick("payments") and project.log.watermark("payments") > nothing)
+        assert project.log.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
 
 
 def test_the_first_run_begins_where_it_is_told_and_that_is_written_down(shop: Make) -> None:
@@ -162,7 +161,7 @@ def test_positions_come_from_the_log_and_are_shown_to_the_tools_of_kafka(shop: M
 @contextmanager
 def running(*projects: Project) -> Iterator[None]:
     """Let the intake of each project run meanwhile."""
-    with halted(*(intake for one in projects for intake in one.intakes())):
+    with halted(*(intake for one in projects for intake in one.intakes.open())):
         yield
 
 
@@ -262,7 +261,7 @@ def test_the_first_run_may_begin_at_offsets(shop: Make) -> None:
 def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
     payments = shop(options="idle = '1 second'")
     with payments.open() as project:
-        (intake,) = project.intakes()
+        (intake,) = project.intakes.open()
         halt = Halt()
         thread = threading.Thread(target=intake.run, args=(halt,))
         thread.start()
@@ -270,7 +269,7 @@ def test_a_run_takes_in_what_comes_until_it_is_halted(shop: Make) -> None:
             payments.send([event(number, second=number)], partition=number % 2)
             until(lambda: project.read("payments").num_rows == number + 1)  # noqa: B023  # called at once
         # nothing more comes: each partition is at its end, so the watermark goes on
-        until(lambda: project.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
+        until(lambda: project.log.watermark("payments") >= datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC))
         halt.now()
         thread.join(PATIENCE)
         assert not thread.is_alive()
@@ -301,8 +300,8 @@ def test_a_topic_that_declares_no_intake_is_told_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "error", "says"),
     [
-        ("", SourceRefused, "brokers"),
-        ('"bootstrap.servers" = "127.0.0.1:1"\n"auto.offset.reset" = "latest"', SourceRefused, "auto.offset.reset"),
+        ("", SettingsRefused, "brokers"),
+        ('"bootstrap.servers" = "127.0.0.1:1"\n"auto.offset.reset" = "latest"', SettingsRefused, "auto.offset.reset"),
         ('"bootstrap.servers" = "127.0.0.1:1"\n"no.such.option" = "1"', SourceRefused, "no.such.option"),
     ],
 )
@@ -384,7 +383,7 @@ def test_a_topic_that_is_not_there_yet_is_waited_for(shop: Make) -> None:
 
 
 def test_brokers_that_are_down_are_an_error_that_may_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.intake.kafka.client.ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr("headwater.kafka.admin.ANSWER_SECONDS", 1.0)
     with Shop(f"127.0.0.1:{free_port()}", "payments", tmp_path, partitions=0).open() as project:
         with pytest.raises(SourceUnavailable, match="Kafka did not say") as down:
             project.take_in()
@@ -406,7 +405,7 @@ def test_too_much_poison_pauses_and_nothing_of_it_is_kept_until_it_can_be_read(s
         with pytest.raises(TooMuchPoison, match="1,200 of the last 1,200"):
             project.take_in()
         assert (project.read("payments").num_rows, project.dead("payments").num_rows) == (0, 0)
-        (intake,) = project.intakes(waits=lambda _, error: waited.append(error and error.code()))
+        (intake,) = project.intakes.open(waits=lambda _, error: waited.append(error and error.code()))
         with halted(intake):
             until(lambda: waited == ["too-much-poison"])
             assert project.status().topics[0].waits == '"payments" gets more poison than it is to take'
@@ -460,26 +459,4 @@ def test_duplicates_are_rows_and_a_clock_set_to_2099_is_a_dead_letter(shop: Make
     assert ids(payments) == ["p0", "p0", "p1"]
     assert letters(payments) == [(f"{payments.topic}[0]:2", "time-out-of-range")]
     with payments.open() as project:
-        assert project.watermark("payments") < datetime(2027, 1, 1, tzinfo=UTC)
-
-
-def test_a_partition_whose_leader_changes_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.intake.kafka.client.ANSWER_SECONDS", 0.3)
-    asked = 0
-
-    def ask(until: int) -> str:
-        nonlocal asked
-        asked += 1
-        if asked < until:
-            raise KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION))
-        return "led"
-
-    assert _led(lambda: ask(3)) == "led"
-    with pytest.raises(KafkaException):
-        _led(lambda: ask(1_000_000))
-    with pytest.raises(KafkaException):  # what doesn't pass by itself isn't waited for
-        _led(lambda: _raise(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-
-
-def _raise(code: int) -> None:
-    raise KafkaException(KafkaError(code))
+        assert project.log.watermark("payments") < datetime(2027, 1, 1, tzinfo=UTC)

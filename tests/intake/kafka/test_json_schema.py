@@ -11,10 +11,10 @@ import pyarrow as pa
 from headwater.intake import Decoded, Decoder
 from headwater.intake.kafka.json_schema import JsonSchemaCodec
 from headwater.intake.messages import Messages
-from headwater.intake.schema.known import TOPIC, Draft, Reference
-from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import TopicLog, open_storage
 from headwater.model import Column, Stream
+from headwater.schemas.known import TOPIC, Draft, Reference
+from headwater.schemas.registry import SchemaRegistry
 
 CARD = {"type": "object", "properties": {"no": {"type": "string", "pattern": "^[0-9]{4}$"}}, "required": ["no"]}
 PAYMENT = {
@@ -60,6 +60,14 @@ def test_a_message_that_breaks_a_constraint_is_a_dead_letter_that_says_which() -
     reasons = [letter["reason"] for letter in letters]
     assert reasons[0].startswith("the message is against schema 2: the object:")
     assert [reason.split(": ")[1] for reason in reasons[1:4]] == ["id", "n", "card/no"]
+
+
+def test_a_message_with_half_a_surrogate_pair_is_a_dead_letter() -> None:
+    bad = [framed(rb'{"id": "\ud800"}'), framed(rb'{"\ud800": 1}'), framed(rb'{"id": "a", "card": {"\ud800": 1}}')]
+    decoded = decode(*bad)
+    assert decoded.rows.num_rows == 0
+    assert decoded.dead.num_rows == 3
+    assert set(decoded.dead["error"].to_pylist()) == {"wrong-type", "unreadable-event"}
 
 
 def test_a_schema_that_refers_to_what_is_gone_says_so() -> None:

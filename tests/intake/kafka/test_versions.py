@@ -7,10 +7,10 @@ import pytest
 
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.messages import Messages, Poison, Records
-from headwater.intake.schema.known import TOPIC, Draft
-from headwater.intake.schema.registry import SchemaRegistry
 from headwater.log import TopicLog, open_storage
 from headwater.model import Topic
+from headwater.schemas.known import TOPIC, Draft
+from headwater.schemas.registry import SchemaRegistry
 from headwater.sql import parse_declarations
 from tests.intake.kafka.shop import event
 from tests.intake.kafka.test_intake import Make

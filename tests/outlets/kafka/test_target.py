@@ -171,12 +171,12 @@ def test_a_zombie_is_fenced_and_told_by_whom(shop: Callable[..., Shop], topic: K
 
 def target_of(project: Any) -> Target:
     (planned,) = project.plan().outlets.values()
-    return project._outlets.run(planned).target()  # type: ignore[no-any-return]
+    return project.outlets.run(planned).target()  # type: ignore[no-any-return]
 
 
 def feed_of(project: Any) -> Feed:
     (planned,) = project.plan().outlets.values()
-    return project._opened_views().feed(planned)  # type: ignore[no-any-return]
+    return project.views.opened().ask.feed(planned)  # type: ignore[no-any-return]
 
 
 def test_what_is_too_large_is_a_dead_letter_and_the_rest_is_sent(
@@ -188,7 +188,7 @@ def test_what_is_too_large_is_a_dead_letter_and_the_rest_is_sent(
     assert send(spend) == [None]
     assert [one["after"]["card"] for one in narrow.values()] == ["a", "b"]
     with spend.project() as project:
-        (outlet,) = project.outlets()
+        (outlet,) = project.outlets.names()
         (letter,) = project.dead(outlet).to_pylist()
         (status,) = project.status().outlets
     assert (letter["error"], letter["position"]) == ("message-too-large", "1.0.2")
@@ -246,4 +246,4 @@ def test_an_option_that_exactly_once_rests_on_is_refused(shop: Callable[..., Sho
     spend = shop()
     (spend.folder / "headwater.toml").write_text(f'name = "shop"\n{topic.settings}"acks" = "0"\n')
     spend.write(0, [row("a", "1.00")])
-    assert send(spend) == ["TargetDenied"]
+    assert send(spend) == ["SettingsRefused"]

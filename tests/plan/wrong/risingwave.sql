@@ -64,27 +64,30 @@ SELECT id, n FROM orders, generate_series(1, quantity) AS t(n);
 --- gap_fill
 SELECT window_start, count(*) AS n FROM GAP_FILL(TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)) GROUP BY window_start;
 -- finding: uses GAP_FILL, which is not supported yet
--- hint: Join the windows with a table of those that must be there, or fill gaps when you query the view. It will come.
+-- hint: Fill gaps when you query the view. It will come.
 
 --- gap_fill in SELECT
 SELECT gap_fill('1 minute', at) AS t, count(*) AS n FROM orders GROUP BY 1;
 -- finding: calls an unknown function "GAP_FILL"
--- hint: Fill gaps when you query the view, or join the windows with a table of those that must be there. It will come.
+-- hint: Fill gaps when you query the view. It will come.
 
 --- ASOF JOIN
 SELECT o.id, p.paid FROM orders o ASOF JOIN payments p ON o.customer = p.customer AND o.at >= p.at;
--- finding: uses ASOF JOIN, which is written in another way
--- hint: Declare payments with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR …, and write JOIN payments FOR
+-- finding: uses ASOF JOIN, which is not supported yet
+-- hint: Write JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY p.at DESC) = 1.
+-- mend: SELECT o.id, p.paid ==> SELECT o.id, o.at, p.paid
+-- mend: ASOF JOIN ==> JOIN
+-- mend: o.at >= p.at; ==> p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY p.at DESC) = 1;
 
 --- ASOF LEFT JOIN
 SELECT o.id, p.paid FROM orders o ASOF LEFT JOIN payments p ON o.customer = p.customer AND p.at <= o.at;
--- finding: uses ASOF LEFT JOIN, which is written in another way
--- hint: Declare payments with CREATE TABLE, PRIMARY KEY (…) and WATERMARK FOR …, and write LEFT JOIN payments
+-- finding: uses ASOF LEFT JOIN, which is not supported yet
+-- hint: Write LEFT JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
 
 --- LEFT ASOF JOIN of a table
 SELECT o.id, c.country FROM orders o LEFT ASOF JOIN customers c MATCH_CONDITION (o.at >= c.changed_at) ON o.customer = c.customer;
--- finding: uses ASOF JOIN
--- hint: Write JOIN … FOR SYSTEM_TIME AS OF l.at AS r ON l.key = r.key; r is a table with a PRIMARY KEY and a
+-- finding: uses ASOF JOIN, which is not supported yet
+-- hint: Write JOIN … AS r ON l.key = r.key AND r.at BETWEEN l.at - INTERVAL '1' DAY AND l.at, and keep the newest
 
 --- row_number = 2 without a window
 SELECT id, customer FROM (SELECT id, customer, row_number() OVER (PARTITION BY customer ORDER BY at DESC) AS place FROM orders) WHERE place = 2;
@@ -131,10 +134,16 @@ SELECT id, jsonb_array_elements(body) AS element FROM orders;
 -- mend: jsonb_array_elements(body) ==> explode(from_json(body, 'ARRAY<STRING>'))
 
 --- to_char
-SELECT id, to_chr(at, 'YYYY-MM-DD') AS day FROM orders;
+SELECT id, to_chr(at, 'yyyy-MM-dd') AS day FROM orders;
 -- finding: calls an unknown function "to_chr"
 -- hint: Did you mean to_char?
 -- mend: to_chr ==> to_char
+
+--- to_char with the letters of PostgreSQL
+SELECT id, to_char(at, 'YYYY-MM-DD') AS day FROM orders;
+-- finding: calls the function "to_char", which can't take what it is given
+-- hint: Write a pattern like 'yyyy-MM-dd HH:mm:ss'
+-- mend: YYYY-MM-DD ==> yyyy-MM-dd
 
 --- extract epoch
 SELECT id, extract(EPOCH FROM at) AS s FROM orders;

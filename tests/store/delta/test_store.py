@@ -90,7 +90,7 @@ def test_a_process_that_stops_before_the_name_has_followed_leaves_it_whole_and_t
 ) -> None:
     epoch, fuse = filled(store), Fuse()
     storage = DeltaStore("lake", lambda path: open_storage(str(tmp_path / path)), now=wall)
-    storage._root("spend").commit = doomed(storage._root("spend"), fuse).commit  # type: ignore[method-assign]
+    storage._tables.root("spend").commit = doomed(storage._tables.root("spend"), fuse).commit  # type: ignore[method-assign]
     fuse.is_blown = True
     with pytest.raises(Crashed):
         storage.apply(SPEND, epoch, batch(2, [("a", 1, 3)]))

@@ -18,6 +18,7 @@ import pytest
 from headwater.errors import (
     ArgumentRefused,
     BatchRefused,
+    ExtraMissing,
     SettingsRefused,
     StatementRefused,
     StoreDamaged,
@@ -313,7 +314,7 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     for name in [name for name in sys.modules if name.startswith("headwater.store.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(SettingsRefused, match='store "main" needs the package psycopg') as missing:
+    with pytest.raises(ExtraMissing, match='store "main" needs the package psycopg') as missing:
         open_declared(Store(name="main", url="postgresql://here/db"), tmp_path)
     assert "headwater[postgres]" in str(missing.value)
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import (
     ArgumentRefused,
+    ExtraMissing,
     SettingsRefused,
     StatementRefused,
     StoreDamaged,
@@ -295,7 +296,7 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     for name in [name for name in sys.modules if name.startswith("headwater.store.redis")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(SettingsRefused, match='store "live" needs the package redis') as missing:
+    with pytest.raises(ExtraMissing, match='store "live" needs the package redis') as missing:
         open_store(Store(name="live", url="redis://here"), tmp_path)
     assert "headwater[redis]" in str(missing.value)
 

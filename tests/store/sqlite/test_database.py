@@ -6,8 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from headwater.errors import ArgumentRefused, StoreDamaged, StoreUnavailable
 from headwater.store.sqlite import SqliteStore
 from headwater.testing.conformance.targets import SPEND, batch, position, rows_of, version
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -246,3 +247,39 @@ def test_a_commit_is_synced_and_readers_do_not_wait(path: Path) -> None:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     store.close()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another client keeps the whole file for itself."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("COMMIT")
+        yield
+
+
+def test_what_is_at_hand_is_not_waited_for(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout=timedelta(days=1))
+    assert store.snapshot_at_hand() is None, "it was not looked at yet whether the file is sound"
+    assert rows_of(store) == {("a", 1, "1.00")}
+    store.close()
+    with locked(path):
+        taken = store.snapshot_at_hand()
+        assert taken is not None
+        with pytest.raises(StoreUnavailable, match="could not be read"), taken:
+            pass
+    taken = store.snapshot_at_hand()
+    assert taken is not None
+    with closing(store), taken as snapshot:
+        assert snapshot.served("spend") is not None
+
+
+def test_a_reader_waits_for_who_keeps_the_file_locked(path: Path) -> None:
+    with closing(SqliteStore(path, busy_timeout=timedelta(days=1))) as store, ThreadPoolExecutor(1) as pool:
+        assert store.promoted("spend") == 1
+        store.close()
+        with locked(path):
+            reading = pool.submit(store.promoted, "spend")
+            eventually(lambda: reading.running(), True)
+        assert reading.result(PATIENCE) == 1

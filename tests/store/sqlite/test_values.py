@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from headwater.model import INSTANT, Column, Emit
 from headwater.store import Batch, Target
+from headwater.store.plain import plain
 from headwater.store.sqlite import SqliteStore
 from headwater.store.sqlite.values import codec_of
 from headwater.store.unfit import Unfit
@@ -52,6 +54,31 @@ def test_every_value_of_every_type_comes_back_to_the_bit(data: st.DataObject, ki
         if count:
             assert identical(changed[0][place], column)
             assert identical(asked.column(place).combine_chunks(), column)
+
+
+@settings(max_examples=300)
+@given(data=st.data(), kind=types(), count=st.integers(0, 6))
+def test_what_is_kept_is_shown_as_what_comes_back_would_be(data: st.DataObject, kind: Any, count: int) -> None:
+    column, codec = data.draw(arrays(kind, count)), codec_of(kind)
+    try:
+        expected = json.dumps(plain(column))
+    except (OverflowError, ValueError):  # Python has no instants of the years before 1 and after 9999
+        with pytest.raises((OverflowError, ValueError)):
+            codec.plain(codec.encode(column))
+    else:
+        assert json.dumps(list(codec.plain(codec.encode(column)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (INSTANT, "yesterday"), (INSTANT, 7), (pa.date32(), "2026-1-1"), (pa.int64(), "7"), (pa.string(), 7),
+        (pa.decimal128(10, 2), 0.125), (pa.decimal128(10, 2), "much"), (pa.binary(), 7), (pa.float64(), "much"),
+    ],
+)  # fmt: skip
+def test_what_no_value_is_kept_as_is_not_shown(kind: pa.DataType, value: Any) -> None:
+    with pytest.raises(Unfit):
+        codec_of(kind).plain([value])
 
 
 def test_what_sqlite_itself_would_change_comes_back(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from datetime import timedelta
 from headwater.errors import EventsLost, FileReplaced, SourceReplaced
 from headwater.intake.folder.piece import FileLetter, FilePiece, pieces_of
 from headwater.intake.folder.register import File, Register, State, file_and_event, position_of
-from headwater.intake.folder.settling import Settling
-from headwater.intake.folder.shelf import Fetched, Found, Shelf, hash_of
-from headwater.intake.places import Places
+from headwater.intake.folder.shelf import Fetched, Listed, Shelf, hash_of
+from headwater.intake.folder.stillness import Stillness
+from headwater.intake.positions import SourcePositions
 from headwater.intake.protocol import Again, Inlet, Piece, Wait
 from headwater.log import TopicLog
 from headwater.model import Folder, Topic
@@ -25,10 +25,10 @@ from headwater.model import Folder, Topic
 _logger = logging.getLogger("headwater.folder")
 
 MOST_EVENTS = 50_000
-"""How many events may share a commit."""
+"""The most events that share a commit."""
 FILES_AT_ONCE = 64
 BYTES_AT_ONCE = 256 * 1024 * 1024
-"""How much is admitted at once, before any of it is read."""
+"""The most that is admitted at once, before any of it is read."""
 _STEP = timedelta(milliseconds=100)
 
 
@@ -42,7 +42,7 @@ class FolderInlet(Inlet):
         self._source = topic.intake.path
         self._shelf = shelf
         self._files = files
-        self._settling = Settling(timedelta(0) if shelf.shows_whole_files else topic.intake.settle)
+        self._stillness = Stillness(timedelta(0) if shelf.shows_whole_files else topic.intake.settle)
         self._known: dict[str, tuple[str, str]] = {}
         """The version and the hash of each file that is there and was admitted."""
         self._queue: deque[File] = deque()
@@ -55,15 +55,15 @@ class FolderInlet(Inlet):
         """The versions of the files that were there at the beginning, if it is read alone, and aren't admitted yet."""
         self._looked_at = float("-inf")
 
-    def open(self, places: Places, *, alone: bool) -> None:
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
         """Go on with the file that the log is in, and with those behind it."""
-        position = places.position(self._source) or 0
-        places.take_up({self._source: position})
+        position = positions.position(self._source) or 0
+        positions.take_up({self._source: position})
         number, self._event = file_and_event(position)
         self._register = Register(self._files)
         self._queue.extend(self._register.since(number))
         if alone:
-            self._wanted = {found.name: found.version for found in self._fresh(self._shelf.list())}
+            self._wanted = {entry.name: entry.version for entry in self._fresh(self._shelf.list())}
 
     def close(self) -> None:
         """Let go of copies of files."""
@@ -71,7 +71,7 @@ class FolderInlet(Inlet):
 
     @property
     def is_drained(self) -> bool:
-        """Whether each file that was there at the beginning was read, is gone, or is still being written."""
+        """Tells whether each file that was there at the beginning was read, is gone, or is still being written."""
         return not self._queue and self._wanted == {}
 
     def spell(self, source: str, position: int) -> str:  # noqa: ARG002
@@ -135,11 +135,11 @@ class FolderInlet(Inlet):
         return pieces_of(self._source, file, fetched.path, self._declared.format, self._event)
 
     def _changed(self, file: File, fetched: Fetched) -> bool:
-        """Whether a file isn't the one that was admitted; its version alone may have changed since."""
+        """Tells whether a file isn't the one that was admitted; its version alone may have changed since."""
         return fetched.version != file.version and hash_of(fetched.path) != file.hash
 
     def _lost(self, file: File, end: int) -> FileLetter:
-        """What a file held that can't be read any more, from the event on at which it was left."""
+        """The letter of what can't be read of a file any more, from the event on at which it was left."""
         if self._declared.gaps == "stop":
             raise SourceReplaced(
                 f'the file "{file.name}" of "{self._topic.name}" is gone or was replaced before all of it was read',
@@ -164,45 +164,45 @@ class FolderInlet(Inlet):
         listed = self._shelf.list()
         fresh = self._fresh(listed)
         if self._wanted is not None:
-            now = {found.name: found.version for found in fresh}
+            now = {entry.name: entry.version for entry in fresh}
             self._wanted = {name: version for name, version in self._wanted.items() if now.get(name) == version}
-        ready = {found.name for found in self._settling.settled(listed)}
-        in_order = sorted((found for found in fresh if found.name in ready), key=self._order)
+        ready = {entry.name for entry in self._stillness.unchanged(listed)}
+        in_order = sorted((entry for entry in fresh if entry.name in ready), key=self._order)
         self._admit(in_order)
 
-    def _order(self, found: Found) -> tuple[object, str]:
-        return ("" if self._declared.order == "name" else found.modified_at), found.name
+    def _order(self, entry: Listed) -> tuple[object, str]:
+        return ("" if self._declared.order == "name" else entry.modified_at), entry.name
 
-    def _fresh(self, listed: Sequence[Found]) -> list[Found]:
+    def _fresh(self, listed: Sequence[Listed]) -> list[Listed]:
         """The files that aren't admitted as they are now."""
-        names = {found.name for found in listed}
+        names = {entry.name for entry in listed}
         unknown = names - self._known.keys()
         self._known = {name: known for name, known in self._known.items() if name in names}
         latest = self._register.latest(unknown)
         self._known |= {name: (file.version, file.hash) for name, file in latest.items()}
-        return [found for found in listed if self._known.get(found.name, ("", ""))[0] != found.version]
+        return [entry for entry in listed if self._known.get(entry.name, ("", ""))[0] != entry.version]
 
-    def _admit(self, fresh: Sequence[Found]) -> None:
+    def _admit(self, fresh: Sequence[Listed]) -> None:
         chosen: list[tuple[str, str, int, str, State]] = []
         size = 0
-        for found in fresh:
-            if len(chosen) == FILES_AT_ONCE or (chosen and size + found.size > BYTES_AT_ONCE):
+        for entry in fresh:
+            if len(chosen) == FILES_AT_ONCE or (chosen and size + entry.size > BYTES_AT_ONCE):
                 self._looked_at = float("-inf")  # there is more
                 break
-            size += found.size
-            fetched = self._shelf.fetch(found.name)
+            size += entry.size
+            fetched = self._shelf.fetch(entry.name)
             if fetched is None:
                 continue
             content = hash_of(fetched.path)
-            if fetched.version != found.version or self._shelf.version(found.name) != found.version:
+            if fetched.version != entry.version or self._shelf.version(entry.name) != entry.version:
                 continue  # it is written to while we look
-            before = self._known.get(found.name)
-            self._known[found.name] = found.version, content
+            before = self._known.get(entry.name)
+            self._known[entry.name] = entry.version, content
             if before is not None and before[1] == content:
                 continue
             if before is not None:
-                _logger.warning('%s: the file "%s" was replaced with other content', self._topic.name, found.name)
-            chosen.append((found.name, content, found.size, found.version, "new" if before is None else "replaced"))
+                _logger.warning('%s: the file "%s" was replaced with other content', self._topic.name, entry.name)
+            chosen.append((entry.name, content, entry.size, entry.version, "new" if before is None else "replaced"))
         self._queue.extend(self._register.admit(chosen))
         if self._wanted:
             known = {name: version for name, (version, _) in self._known.items()}

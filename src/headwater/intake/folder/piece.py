@@ -20,7 +20,7 @@ from headwater.intake.protocol import Again
 from headwater.log.counts import together
 
 AT_ONCE = 50_000
-"""How many events of a file share a piece."""
+"""The most events of a file that share a piece."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FilePiece:
 
     @property
     def size(self) -> int:
-        """How many events it has."""
+        """The number of its events."""
         return 0 if self.chunk is None else self.chunk.last - self.chunk.first + 1
 
     def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
@@ -55,7 +55,7 @@ class FilePiece:
 
 @dataclass(frozen=True)
 class FileLetter:
-    """What a file is, or the rest of one, that can't be taken in: one dead letter."""
+    """A file, or the rest of one, that can't be taken in: one dead letter."""
 
     source: str
     where: str

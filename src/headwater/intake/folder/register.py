@@ -85,7 +85,7 @@ class Register:
         return [file for part in self._scan() for file in part if number <= file.number < self._next]
 
     def latest(self, names: Collection[str]) -> dict[str, File]:
-        """What was admitted last under each of these names, if anything was."""
+        """The file that was admitted last under each of these names, if anything was."""
         if self._log.head < 0 or not names:
             return {}
         wanted = pa.array(list(names), pa.string())

@@ -24,11 +24,11 @@ from obstore.exceptions import NotFoundError as ObjectNotFoundError
 from headwater.errors import SourceUnavailable
 
 UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~")
-"""How the names of files end that somebody is still writing."""
+"""The ends of names of files that somebody is still writing."""
 
 
 @dataclass(frozen=True)
-class Found:
+class Listed:
     """A file that is there."""
 
     name: str
@@ -46,12 +46,12 @@ class Fetched:
 
 
 class Shelf(Protocol):
-    """A place with files. Whatever goes wrong is a `SourceUnavailable`."""
+    """A folder of files. Whatever goes wrong is a `SourceUnavailable`."""
 
     shows_whole_files: bool
-    """Whether a file is only seen when it is complete."""
+    """Tells whether a file is only seen when it is complete."""
 
-    def list(self) -> list[Found]:
+    def list(self) -> list[Listed]:
         """The files that match the pattern, but for those that are hidden or unfinished."""
 
     def fetch(self, name: str) -> Fetched | None:
@@ -74,11 +74,11 @@ class LocalShelf:
         self._matches = matcher(pattern)
         self._is_deep = "/" in pattern
 
-    def list(self) -> list[Found]:
+    def list(self) -> list[Listed]:
         with _named(str(self._root)):
-            return [found for found in self._walk(self._root, "") if self._matches(found.name)]
+            return [entry for entry in self._walk(self._root, "") if self._matches(entry.name)]
 
-    def _walk(self, folder: Path, below: str) -> Iterator[Found]:
+    def _walk(self, folder: Path, below: str) -> Iterator[Listed]:
         for entry in os.scandir(folder):
             name = f"{below}{entry.name}"
             if is_passed_by(entry.name):
@@ -87,8 +87,8 @@ class LocalShelf:
                 if entry.is_dir():
                     yield from self._walk(Path(entry.path), f"{name}/") if self._is_deep else ()
                 elif entry.is_file():
-                    found = entry.stat()
-                    yield Found(name, found.st_size, _version(found), datetime.fromtimestamp(found.st_mtime, UTC))
+                    stat = entry.stat()
+                    yield Listed(name, stat.st_size, _version(stat), datetime.fromtimestamp(stat.st_mtime, UTC))
             except FileNotFoundError:
                 continue
 
@@ -120,11 +120,11 @@ class ObjectShelf:
         self._held: Path | None = None
         self._versions: dict[str, str] = {}
 
-    def list(self) -> list[Found]:
+    def list(self) -> list[Listed]:
         with _named(self._url):
             every = [item for chunk in obstore.list(self._store, chunk_size=1000) for item in chunk]
         return [
-            Found(item["path"], item["size"], _tag(item), item["last_modified"])
+            Listed(item["path"], item["size"], _tag(item), item["last_modified"])
             for item in every
             if self._matches(item["path"]) and not any(map(is_passed_by, item["path"].split("/")))
         ]
@@ -135,13 +135,13 @@ class ObjectShelf:
         self._held = path = Path(self._folder.name) / Path(name).name
         with _named(f"{self._url}/{name}"):
             try:
-                found = obstore.get(self._store, name)
+                fetched = obstore.get(self._store, name)
                 with path.open("wb") as file:
-                    for part in found.stream():
+                    for part in fetched.stream():
                         file.write(part)
             except (ObjectNotFoundError, FileNotFoundError):
                 return None
-        self._versions[name] = _tag(found.meta)
+        self._versions[name] = _tag(fetched.meta)
         return Fetched(path, self._versions[name])
 
     def version(self, name: str) -> str | None:
@@ -152,12 +152,12 @@ class ObjectShelf:
 
 
 def is_passed_by(part: str) -> bool:
-    """Whether a part of a path is hidden, or its file unfinished."""
+    """Tells whether a part of a path is hidden, or its file unfinished."""
     return part.startswith((".", "_")) or part.lower().endswith(UNFINISHED)
 
 
 def matcher(pattern: str) -> Callable[[str], object]:
-    """Whether a path matches: `*`, `?` and `[…]` stay within a part, and `**` stands for any folders in between.
+    """A test whether a path matches: `*`, `?` and `[…]` stay within a part, and `**` stands for any folders in between.
 
     >>> [bool(matcher(pattern)("2026/a.jsonl")) for pattern in ("*.jsonl", "*/*.jsonl", "**/*.jsonl", "2026/[ab].*")]
     [False, True, True, True]
@@ -168,8 +168,8 @@ def matcher(pattern: str) -> Callable[[str], object]:
 
 def _part(part: str) -> str:
     """A part of a pattern as a regular expression."""
-    found = re.split(r"(\*|\?|\[!?[^\]]+\])", part)
-    return "".join(_WILD.get(text) or (_of_class(text) if text.startswith("[") else re.escape(text)) for text in found)
+    parts = re.split(r"(\*|\?|\[!?[^\]]+\])", part)
+    return "".join(_WILD.get(text) or (_of_class(text) if text.startswith("[") else re.escape(text)) for text in parts)
 
 
 _WILD = {"*": "[^/]*", "?": "[^/]"}
@@ -186,8 +186,8 @@ def hash_of(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _version(found: os.stat_result) -> str:
-    return f"{found.st_size}-{found.st_mtime_ns}-{found.st_ino}"
+def _version(stat: os.stat_result) -> str:
+    return f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}"
 
 
 def _tag(item: Any) -> str:
@@ -195,15 +195,15 @@ def _tag(item: Any) -> str:
 
 
 @contextmanager
-def _named(place: str) -> Iterator[None]:
-    """Turn a failure of the storage into an operator's error that names the place."""
+def _named(location: str) -> Iterator[None]:
+    """Turn a failure of the storage into an operator's error that names the location."""
     try:
         yield
     except (OSError, BaseError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
         raise SourceUnavailable(
-            f'the files at "{place}" could not be reached',
+            f'the files at "{location}" could not be reached',
             detail=f"{reason.rstrip('.')}. What is in the log stays, and the intake goes on from there.",
             hint="See whether the path is there and may be read; then repeat the call.",
-            path=place,
+            path=location,
         ) from cause

@@ -25,9 +25,9 @@ from headwater.intake.decode import Decoder
 from headwater.intake.files import format_of, read_file
 from headwater.intake.folder.shelf import Shelf
 from headwater.intake.identity import identities
-from headwater.intake.kafka.client import Partition
 from headwater.intake.layout import layout_of
-from headwater.intake.places import History, Places
+from headwater.intake.positions import History, SourcePositions
+from headwater.kafka.client import Partition
 from headwater.log.bulk import SOURCE
 from headwater.log.counts import together
 from headwater.model import Column, Kafka, Topic
@@ -50,7 +50,7 @@ class Archive:
     _rows: int = 0
     _unknown: dict[str, int] = field(default_factory=dict)
 
-    def load(self, places: Places, partitions: Sequence[Partition], begin: Begin) -> None:
+    def load(self, positions: SourcePositions, partitions: Sequence[Partition], begin: Begin) -> None:
         """Take the archive in; `begin` gives all positions to begin at, from the offsets behind the archive's last."""
         self._next, self._letters, self._rows, self._unknown = {}, [], 0, {}
 
@@ -59,16 +59,16 @@ class Archive:
             self._refuse_poison(letters)
             return History(begin(self._next), letters, self._unknown)
 
-        places.begin_with_history(self._parts(places, partitions), then, MARK, map(str, partitions))
+        positions.begin_with_history(self._parts(positions, partitions), then, MARK, map(str, partitions))
 
     @property
     def _kafka(self) -> Kafka:
         return cast(Kafka, self.topic.intake)
 
-    def _parts(self, places: Places, partitions: Sequence[Partition]) -> Iterable[pa.Table]:
+    def _parts(self, positions: SourcePositions, partitions: Sequence[Partition]) -> Iterable[pa.Table]:
         decoder, source = Decoder(self._extended()), f"{self._kafka.topic} archive"
         for where, chunk in self.read():
-            for part in chunk.without(places.buried_in_history(MARK, source, where)):
+            for part in chunk.without(positions.buried_in_history(MARK, source, where)):
                 decoded = decoder.decode(part, source=source, where=where)
                 self._letters.append(decoded.dead)
                 self._rows += decoded.rows.num_rows
@@ -79,11 +79,11 @@ class Archive:
         """The topic with the columns that have partition and offset, which it needn't declare."""
         named = [Column(name, pa.int64(), nullable=False) for name in self._kafka.archive_offset]
         declared = [
-            replace(column, nullable=False) if self._is_place(column) else column for column in self.topic.columns
+            replace(column, nullable=False) if self._is_offset(column) else column for column in self.topic.columns
         ]
         return replace(self.topic, columns=(*declared, *(one for one in named if self.topic.column(one.name) is None)))
 
-    def _is_place(self, column: Column) -> bool:
+    def _is_offset(self, column: Column) -> bool:
         return column.name.lower() in {name.lower() for name in self._kafka.archive_offset}
 
     def _with_sources(self, rows: pa.Table, partitions: Sequence[Partition]) -> pa.Table:
@@ -96,8 +96,8 @@ class Archive:
         return self._declared(rows).append_column(SOURCE, names)
 
     def _column(self, rows: pa.Table, name: str) -> pa.Array:
-        found = next(known for known in rows.column_names if known.lower() == name.lower())
-        return rows[found].combine_chunks()
+        written = next(known for known in rows.column_names if known.lower() == name.lower())
+        return rows[written].combine_chunks()
 
     def _count(self, numbers: pa.Array, offsets: pa.Array, partitions: Sequence[Partition]) -> None:
         """Keep the offset behind the last of each partition."""
@@ -124,7 +124,7 @@ class Archive:
 
 
 def refused(topic: Topic, detail: str) -> SourceRefused:
-    """What is said of an archive that can't be taken in."""
+    """The refusal of an archive that can't be taken in."""
     return SourceRefused(
         f'the archive of "{topic.name}" can\'t be taken in',
         detail=f"{detail} Nothing of it was appended, and nothing of the topic.",
@@ -134,12 +134,12 @@ def refused(topic: Topic, detail: str) -> SourceRefused:
 
 
 def files_of(topic: Topic, open_shelf: Callable[[], Shelf], form: Format | None) -> Callable[[], Chunks]:
-    """How to read an archive of files, in the order of their names."""
+    """A function that reads an archive of files, in the order of their names."""
 
     def read() -> Chunks:
         shelf = open_shelf()
         try:
-            names = sorted(found.name for found in shelf.list() if form is not None or _is_known(found.name))
+            names = sorted(file.name for file in shelf.list() if form is not None or _is_known(file.name))
             if not names:
                 raise refused(topic, "It has no files of a known format.")
             for name in names:
@@ -156,7 +156,7 @@ def files_of(topic: Topic, open_shelf: Callable[[], Shelf], form: Format | None)
 
 
 def table_of(location: str, options: Mapping[str, str], topic: Topic) -> Callable[[], Chunks]:
-    """How to read an archive that is a Delta table."""
+    """A function that reads an archive that is a Delta table."""
 
     def read() -> Chunks:
         first = 1

@@ -16,13 +16,14 @@ import pyarrow as pa
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.wire import HEAD, common_number, number_of, unknown
+from headwater.intake.kafka.wire import common_number, forget_unknown, number_of, reason_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
-from headwater.intake.schema.avro import AvroSchema, Compiled, compile_avro
-from headwater.intake.schema.written import Schemas
+from headwater.schemas.avro import AvroSchema, Compiled, compile_avro
+from headwater.schemas.wire import HEAD
+from headwater.schemas.written import Schemas
 
 _FAILS = (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError, RecursionError, MemoryError)
-"""What fastavro raises on bytes that aren't a record of the schema."""
+"""The errors that fastavro raises on bytes that aren't a record of the schema."""
 _MARK = os.urandom(16)
 """Bytes that no message holds but by a chance that nobody has."""
 
@@ -38,7 +39,7 @@ class AvroCodec:
 
     def read(self, messages: Messages) -> Records:
         """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
-        self._forget_unknown()
+        forget_unknown(self._compiled)
         values = messages.values.to_pylist()
         together = self._together(values)
         if together is not None:
@@ -66,22 +67,18 @@ class AvroCodec:
         end = body.tell()
         body.seek(0)
         try:
-            found: Any = schemaless_reader(body, self._arrays[number], None)
-            if body.tell() != end or any(one["mark"] != _MARK for one in found):
+            marked: Any = schemaless_reader(body, self._arrays[number], None)
+            if body.tell() != end or any(one["mark"] != _MARK for one in marked):
                 return None
-            rows = [schema.convert(one["record"]) for one in found]
+            rows = [schema.convert(one["record"]) for one in marked]
         except _FAILS:
             return None
         return rows if all(type(row) is dict for row in rows) else None
 
     def key(self, value: bytes) -> Any:
-        """What a key is: a record or a value of another type; poison if it can't be read."""
-        self._forget_unknown()
+        """A key: a record or a value of another type; poison if it can't be read."""
+        forget_unknown(self._compiled)
         return self._value(value)
-
-    def _forget_unknown(self) -> None:
-        """What the registry didn't have, it may have by now; asked once for many messages."""
-        self._compiled = {number: found for number, found in self._compiled.items() if not isinstance(found, Poison)}
 
     def _value(self, value: bytes | None) -> Any:
         number = number_of(value)
@@ -124,13 +121,9 @@ def _read(value: bytes, number: int, schema: Compiled) -> Any:
     body = BytesIO(value)
     body.seek(HEAD)
     try:
-        found = schema.convert(schemaless_reader(body, schema.schema, None))
+        record = schema.convert(schemaless_reader(body, schema.schema, None))
     except _FAILS as problem:
-        return Poison(UnreadableEvent, f"the message is not a record of schema {number}: {_reason(problem)}")
+        return Poison(UnreadableEvent, f"the message is not a record of schema {number}: {reason_of(problem)}")
     if body.tell() != len(value):
         return Poison(UnreadableEvent, f"the message has {len(value) - body.tell()} bytes behind its record")
-    return found
-
-
-def _reason(problem: BaseException) -> str:
-    return str(problem).rstrip(".") or type(problem).__name__
+    return record

@@ -1,4 +1,4 @@
-"""Which format the messages of a topic have."""
+"""The format of the messages of a topic."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from headwater.intake.kafka.client import PREFIX
 from headwater.intake.kafka.plain import CsvCodec, JsonCodec, RawCodec
 from headwater.intake.messages import Codec
-from headwater.intake.schema.written import Schemas
+from headwater.kafka.options import registry
 from headwater.model import Kafka, Topic
+from headwater.schemas.written import Schemas
 
 
 def codec_of(topic: Topic, options: Mapping[str, str], own: Schemas | None = None) -> Codec | None:
@@ -47,7 +47,7 @@ def _inner(topic: Topic, kafka: Kafka, options: Mapping[str, str], own: Schemas 
 
 
 def _schemas(kafka: Kafka, options: Mapping[str, str], own: Schemas | None) -> Schemas:
-    if own is not None and not kafka.registry and f"{PREFIX}url" not in options:
+    if own is not None and registry(kafka, options) is None:
         return own
     from headwater.intake.kafka.registry import Registry
 
@@ -81,4 +81,4 @@ def _read(topic: Topic) -> Iterator[tuple[str, pa.DataType]]:
 def _kinds(topic: Topic) -> dict[str, pa.DataType]:
     """The types of columns by the names of their values; not of those that have several."""
     kinds = {name: {kind for other, kind in _read(topic) if other == name} for name, _ in _read(topic)}
-    return {name: found.pop() for name, found in kinds.items() if len(found) == 1}
+    return {name: several.pop() for name, several in kinds.items() if len(several) == 1}

@@ -14,11 +14,11 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from headwater.errors import SourceUnavailable
-from headwater.intake.kafka.client import INSTANCE, MEMBERSHIP, OWN, configuration
+from headwater.kafka.client import configuration, without_consumer
 from headwater.model import Kafka
 
 PREFIX = "headwater."
-"""How the headers begin that say why a message is dead."""
+"""The beginning of headers that say why a message is dead."""
 _SECONDS = 30.0
 
 
@@ -26,19 +26,17 @@ class DeadTopic:
     """Writes copies to one topic. Not thread-safe; the connection is made when the first letter comes."""
 
     def __init__(self, topic: str, kafka: Kafka, options: Mapping[str, str]) -> None:
-        settings = configuration(kafka, options, "")
-        of_consumers = {*OWN, *MEMBERSHIP, "group.id", "group.protocol", INSTANCE}
-        self._settings = {name: value for name, value in settings.items() if name not in of_consumers}
+        self._settings = without_consumer(configuration(kafka, options, ""))
         self._topic = topic
         self._producer: Producer | None = None
 
-    def copy(self, letters: pa.Table, found: Mapping[str, Message]) -> None:
-        """Write a copy of each letter, acknowledged; `found` are messages by their positions (`payments[0]:42`)."""
+    def copy(self, letters: pa.Table, messages: Mapping[str, Message]) -> None:
+        """Write a copy of each letter, acknowledged; `messages` are messages by their positions (`payments[0]:42`)."""
         refused: list[KafkaError] = []
         try:
             producer = self._opened()
             for letter in letters.select(["position", "error", "reason"]).to_pylist():
-                message = found[letter["position"]]
+                message = messages[letter["position"]]
                 producer.produce(
                     self._topic,
                     message.value(),

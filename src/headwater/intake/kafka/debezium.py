@@ -36,12 +36,12 @@ class DebeziumCodec:
 
     def read(self, messages: Messages) -> Records:
         """Each message as the row of its change, or as poison."""
-        found = self._inside.read(messages)
-        if isinstance(found, Messages):  # JSON out of its frame, or never in one
-            texts = JsonCodec().read(found)
-            found = Records(messages, [found.poison.get(place, row) for place, row in enumerate(texts.rows)])
-        assert isinstance(found, Records), "CSV and bytes have no envelope"
-        return Records(messages, [row if isinstance(row, Poison) else self._opened(row) for row in found.rows])
+        inside = self._inside.read(messages)
+        if isinstance(inside, Messages):  # JSON out of its frame, or never in one
+            texts = JsonCodec().read(inside)
+            inside = Records(messages, [inside.poison.get(index, row) for index, row in enumerate(texts.rows)])
+        assert isinstance(inside, Records), "CSV and bytes have no envelope"
+        return Records(messages, [row if isinstance(row, Poison) else self._opened(row) for row in inside.rows])
 
     def key(self, value: bytes) -> Any:
         """The key, which has no envelope."""
@@ -77,8 +77,8 @@ def _poison(error: type[DataError], what: str) -> Poison:
 def _made_at(change: Mapping[str, Any]) -> datetime | None:
     """When the database made the change, or else when Debezium saw it."""
     source = change.get("source")
-    found = (source.get("ts_ms") if isinstance(source, Mapping) else None) or change.get("ts_ms")
-    return None if found is None else (_EPOCH + int(found) * _MILLISECOND).replace(tzinfo=UTC)
+    milliseconds = (source.get("ts_ms") if isinstance(source, Mapping) else None) or change.get("ts_ms")
+    return None if milliseconds is None else (_EPOCH + int(milliseconds) * _MILLISECOND).replace(tzinfo=UTC)
 
 
 # The schema beside a message

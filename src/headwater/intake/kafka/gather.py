@@ -11,13 +11,13 @@ import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from headwater.intake.dead import ENVELOPE
-from headwater.intake.kafka.client import Partition
 from headwater.intake.messages import Messages, as_declared
+from headwater.kafka.client import Partition
 from headwater.model import INSTANT, Column, Kafka, Topic
 
 
 class Gathered:
-    """What was read since the last commit. `reached` is the next offset of each partition that has moved."""
+    """The messages since the last commit. `reached` is the next offset of each partition that has moved."""
 
     def __init__(self, *, several: bool = False) -> None:
         """Of one topic, or of `several`."""
@@ -34,12 +34,12 @@ class Gathered:
         """
         partitions = set()
         for _, run in groupby(messages, self._run):
-            found = list(run)
-            partition = place_of(found[0])[0]
-            self._messages[partition] += found
-            self.reached[partition] = place_of(found[-1])[1] + 1
-            self.count += len(found)
-            self.size += sum(map(len, found))
+            same = list(run)
+            partition = coordinates_of(same[0])[0]
+            self._messages[partition] += same
+            self.reached[partition] = coordinates_of(same[-1])[1] + 1
+            self.count += len(same)
+            self.size += sum(map(len, same))
             partitions.add(partition)
         return partitions
 
@@ -64,27 +64,27 @@ def _topic_and_partition(message: Message) -> object:
     return message.topic(), message.partition()
 
 
-def place_of(message: Message) -> tuple[Partition, int]:
+def coordinates_of(message: Message) -> tuple[Partition, int]:
     """The partition and the offset of something that was read."""
     topic, number, offset = message.topic(), message.partition(), message.offset()
-    assert topic is not None and number is not None and offset is not None, "everything that is read has a place"
+    assert topic is not None and number is not None and offset is not None, "everything that is read has both"
     return Partition(topic, number), offset
 
 
-def messages_of(topic: Topic, kafka: Kafka, found: Sequence[Message]) -> Messages:
+def messages_of(topic: Topic, kafka: Kafka, messages: Sequence[Message]) -> Messages:
     """Messages of one partition as their format's codec takes them."""
-    values = pa.array(list(map(Message.value, found)), pa.binary())
-    beside = {name: _beside(topic.column(name), kafka, found) for name in kafka.beside}
+    values = pa.array(list(map(Message.value, messages)), pa.binary())
+    beside = {name: _beside(topic.column(name), kafka, messages) for name in kafka.beside}
     told = (kafka.version_from or "").startswith("header ")
-    headers = [dict(message.headers() or ()) for message in found] if told else None
-    return Messages(values, cast(list[int], list(map(Message.offset, found))), beside, headers=headers)
+    headers = [dict(message.headers() or ()) for message in messages] if told else None
+    return Messages(values, cast(list[int], list(map(Message.offset, messages))), beside, headers=headers)
 
 
-def with_envelopes(letters: pa.Table, found: Sequence[Message]) -> pa.Table:
+def with_envelopes(letters: pa.Table, messages: Sequence[Message]) -> pa.Table:
     """Dead letters with the keys, times and headers of the messages that they are."""
     if not letters.num_rows:
         return letters
-    by_offset = {str(message.offset()): message for message in found}
+    by_offset = {str(message.offset()): message for message in messages}
     mine = [by_offset[position.rpartition(":")[2]] for position in letters["position"].to_pylist()]
     envelopes = ([message.key() for message in mine], [sent_at(one) for one in mine], [_headers(one) for one in mine])
     for field, values in zip(ENVELOPE, envelopes, strict=True):
@@ -92,15 +92,15 @@ def with_envelopes(letters: pa.Table, found: Sequence[Message]) -> pa.Table:
     return letters
 
 
-def _beside(column: Column | None, kafka: Kafka, found: Sequence[Message]) -> pa.Array:
+def _beside(column: Column | None, kafka: Kafka, messages: Sequence[Message]) -> pa.Array:
     assert column is not None, "the declaration was checked"
     if column.name == kafka.message_value:
-        return as_declared([message.value() for message in found], column.type)
+        return as_declared([message.value() for message in messages], column.type)
     if column.name == kafka.message_key:
-        return as_declared([message.key() for message in found], column.type)
+        return as_declared([message.key() for message in messages], column.type)
     if column.name == kafka.message_time:
-        return pa.array([sent_at(message) for message in found], INSTANT)
-    return pa.array([_headers(message) for message in found], column.type)
+        return pa.array([sent_at(message) for message in messages], INSTANT)
+    return pa.array([_headers(message) for message in messages], column.type)
 
 
 def sent_at(message: Message) -> int | None:

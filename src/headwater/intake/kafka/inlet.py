@@ -20,27 +20,28 @@ from confluent_kafka import KafkaError, Message
 
 from headwater.errors import SourceUnavailable
 from headwater.intake.kafka.archive import Archive
-from headwater.intake.kafka.client import INSTANCE, Client, Described, Partition
 from headwater.intake.kafka.codec import codec_of
 from headwater.intake.kafka.dead_topic import DeadTopic
-from headwater.intake.kafka.gather import Gathered, place_of
+from headwater.intake.kafka.gather import Gathered, coordinates_of
 from headwater.intake.kafka.member import claimed_name
 from headwater.intake.kafka.piece import KafkaPiece
 from headwater.intake.kafka.positions import Positions
-from headwater.intake.places import Places
+from headwater.intake.positions import SourcePositions
 from headwater.intake.protocol import Again, Inlet, Piece, Wait
-from headwater.intake.schema.written import Schemas
+from headwater.kafka.admin import Described
+from headwater.kafka.client import INSTANCE, Client, Partition
 from headwater.model import Kafka, Topic
+from headwater.schemas.written import Schemas
 
 _logger = logging.getLogger("headwater.kafka")
 
 MOST_MESSAGES = 50_000
 MOST_BYTES = 64 * 1024 * 1024
-"""How much may wait for one commit; nothing more is read until it is made, and librdkafka stops fetching when its own
-queue (`queued.max.messages.kbytes`) is full."""
+"""The most that may wait for one commit; nothing more is read until it is made, and librdkafka stops fetching when its
+own queue (`queued.max.messages.kbytes`) is full."""
 AT_ONCE = 5_000
 PATIENCE = timedelta(seconds=60)
-"""How long is waited, alone, for a topic from which nothing comes although it isn't at its end."""
+"""The time that is waited, alone, for a topic from which nothing comes although it isn't at its end."""
 _GONE = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
@@ -76,7 +77,7 @@ class KafkaInlet(Inlet):
 
     # Beginning and ending
 
-    def open(self, places: Places, *, alone: bool) -> None:
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
         """Alone, begin to read every partition where the log stands; else those that the group gives us."""
         self._is_alone = alone
         options = dict(self._options)
@@ -86,10 +87,10 @@ class KafkaInlet(Inlet):
             )
         self._client = Client(self._kafka, options, self._group)
         self._held.callback(self._client.close)
-        self._positions = Positions(self._kafka, places, self._archive)
-        found = self._find()
+        self._positions = Positions(self._kafka, positions, self._archive)
+        topics = self._find()
         if alone:
-            every = [Partition(topic, number) for topic, one in found.items() for number in one.partitions]
+            every = [Partition(topic, number) for topic, one in topics.items() for number in one.partitions]
             begins = self._positions.take_up(self._client, every)
             self._targets = {partition: self._client.bounds(partition).high for partition in begins}
             self._client.assign(begins)
@@ -102,17 +103,17 @@ class KafkaInlet(Inlet):
 
     def _find(self) -> dict[str, Described]:
         """The topics, held against what the log has of them; where they begin is decided if it wasn't."""
-        found = self._client.topics()
-        self._positions.check(found)
-        if not found:
+        topics = self._client.topics()
+        self._positions.check(topics)
+        if not topics:
             raise SourceUnavailable(
                 f'Kafka has no topic "{self._kafka.topic}" yet',
                 detail=f'It is the source of "{self._topic.name}".',
                 hint="Create it, or check its name in the declaration and the brokers.",
                 topic=self._topic.name,
             )
-        self._positions.begin(self._client, found)
-        return found
+        self._positions.begin(self._client, topics)
+        return topics
 
     def _given(self, partitions: list[Partition]) -> dict[Partition, int]:
         self._find()
@@ -136,11 +137,11 @@ class KafkaInlet(Inlet):
                 break
         if self._is_alone and not gathered.reached:
             self._refuse_silence()
-        return [KafkaPiece(at, found, to, self._kafka, self._codec) for at, found, to in gathered.partitions()]
+        return [KafkaPiece(at, messages, to, self._kafka, self._codec) for at, messages, to in gathered.partitions()]
 
     @property
     def is_drained(self) -> bool:
-        """Whether each partition was read up to where it ended at the beginning, or ends now."""
+        """Tells whether each partition was read up to where it ended at the beginning, or ends now."""
         reached = self._gathered.reached
         return self._is_alone and all(
             at in self._at_end or reached.get(at, self._positions.offset(at)) >= end
@@ -149,22 +150,22 @@ class KafkaInlet(Inlet):
 
     @property
     def backlog(self) -> dict[Partition, tuple[int, int]]:
-        """What is to be read of each partition when it is opened alone: from an offset to before another."""
-        found = {at: (self._positions.offset(at), end) for at, end in self._targets.items()}
-        return {at: (first, end) for at, (first, end) in found.items() if first < end}
+        """The range to be read of each partition when it is opened alone: from an offset to before another."""
+        ranges = {at: (self._positions.offset(at), end) for at, end in self._targets.items()}
+        return {at: (first, end) for at, (first, end) in ranges.items() if first < end}
 
     def _nothing(self) -> Gathered:
         return Gathered(several=len(self._kafka.topics) != 1)
 
     def _fetch(self, seconds: float) -> list[Message]:
-        """What came, without what is of partitions that the group took away while it was read."""
+        """The messages that came, without those of partitions that the group took away while it was read."""
         self._revoked.clear()
         read = self._client.read(AT_ONCE, seconds)
         if not self._revoked:
             return read
         if self._revoked & self._positions.read:  # given back at once: who knows what is of which time
             raise Again
-        return [message for message in read if place_of(message)[0] not in self._revoked]
+        return [message for message in read if coordinates_of(message)[0] not in self._revoked]
 
     def _take(self, read: list[Message]) -> None:
         """Messages, and here and there the end of a partition or an error, in the order in which they came."""
@@ -179,9 +180,9 @@ class KafkaInlet(Inlet):
             self._heard_at = time.monotonic()
 
     def _hear(self, message: Message, problem: KafkaError) -> None:
-        """What came instead of a message: the end of a partition, or an error."""
+        """Take what came instead of a message: the end of a partition, or an error."""
         if problem.code() == KafkaError._PARTITION_EOF:
-            partition, offset = place_of(message)
+            partition, offset = coordinates_of(message)
             self._at_end.add(partition)
             self._gathered.reach(partition, offset)
         elif problem.code() in _GONE:
@@ -222,6 +223,6 @@ class KafkaInlet(Inlet):
 
     def look(self) -> None:
         """Ask which topics there are, and how far others have come with the partitions that they read."""
-        found = self._client.topics()
-        self._positions.check(found)
-        self._others_behind = self._positions.behind(self._client, found)
+        topics = self._client.topics()
+        self._positions.check(topics)
+        self._others_behind = self._positions.behind(self._client, topics)

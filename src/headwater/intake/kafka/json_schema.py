@@ -16,9 +16,10 @@ import pyarrow as pa
 from headwater.errors import SchemaViolated, UnreadableEvent
 from headwater.intake.dead import shorten
 from headwater.intake.kafka.plain import plain_key
-from headwater.intake.kafka.wire import HEAD, number_of, unknown
+from headwater.intake.kafka.wire import forget_unknown, number_of, unknown
 from headwater.intake.messages import Messages, Poison
-from headwater.intake.schema.written import Schemas, Written
+from headwater.schemas.wire import HEAD
+from headwater.schemas.written import Schemas, Written
 
 Validator = Any
 """A schema as `jsonschema_rs` has compiled it."""
@@ -33,24 +34,20 @@ class JsonSchemaCodec:
 
     def read(self, messages: Messages) -> Messages:
         """The texts, and what is wrong with the others; `SourceUnavailable` if a schema can't be asked for."""
-        self._forget_unknown()
+        forget_unknown(self._compiled)
         texts: list[bytes | None] = []
         poison: dict[int, Poison] = {}
-        for place, value in enumerate(messages.values.to_pylist()):
+        for index, value in enumerate(messages.values.to_pylist()):
             why = self._wrong(value)
             if why is not None:
-                poison[place] = why
+                poison[index] = why
             texts.append(value[HEAD:] if why is None else None)
         return replace(messages, values=pa.array(texts, pa.binary()), originals=messages.values, poison=poison)
 
     def key(self, value: bytes) -> Any:
         """The JSON value of a key; poison if it has none."""
-        self._forget_unknown()
+        forget_unknown(self._compiled)
         return self._wrong(value) or plain_key(value[HEAD:])
-
-    def _forget_unknown(self) -> None:
-        """What the registry didn't have, it may have by now; asked once for many messages."""
-        self._compiled = {number: found for number, found in self._compiled.items() if not isinstance(found, Poison)}
 
     def _wrong(self, value: bytes | None) -> Poison | None:
         number = number_of(value)
@@ -87,19 +84,23 @@ class _Referred:
     def __call__(self, uri: str) -> dict[str, Any]:
         for name, schema in self._known.items():
             if uri == name or uri.endswith(f"/{name}"):
-                found: dict[str, Any] = json.loads(schema.text)
-                return found
+                document: dict[str, Any] = json.loads(schema.text)
+                return document
         raise ValueError(f'it refers to "{uri}", which isn\'t registered')
 
 
 def _against(validator: Validator, number: int, value: bytes) -> Poison | None:
-    """Which constraint a message breaks; what isn't JSON breaks none, and is told of where it is read."""
+    """The constraint that a message breaks; what isn't JSON breaks none, and is told of where it is read."""
     try:
-        found = json.loads(value[HEAD:])
+        document = json.loads(value[HEAD:])
     except (ValueError, RecursionError):
         return None
-    if validator.is_valid(found):
+    try:
+        first = None if validator.is_valid(document) else next(validator.iter_errors(document))
+    except (ValueError, RecursionError, OverflowError) as cause:  # such as half a surrogate pair, which is no text
+        reason = f"the message can't be held against schema {number}: {shorten(str(cause))}"
+        return Poison(UnreadableEvent, reason)
+    if first is None:
         return None
-    first = next(validator.iter_errors(found))
-    place = "/".join(map(str, first.instance_path)) or "the object"
-    return Poison(SchemaViolated, f"the message is against schema {number}: {place}: {shorten(first.message)}")
+    path = "/".join(map(str, first.instance_path)) or "the object"
+    return Poison(SchemaViolated, f"the message is against schema {number}: {path}: {shorten(first.message)}")

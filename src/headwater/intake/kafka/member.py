@@ -21,16 +21,16 @@ from pathlib import Path
 def claimed_name(folder: Path, group: str, stream: str) -> Iterator[str]:
     """A name that no other process has, of this machine and this folder, for as long as the block lasts."""
     folder.mkdir(parents=True, exist_ok=True)
-    place = blake2b(f"{folder.resolve()}\0{group}\0{stream}".encode(), digest_size=6).hexdigest()
+    digest = blake2b(f"{folder.resolve()}\0{group}\0{stream}".encode(), digest_size=6).hexdigest()
     for number in count(1):
-        descriptor = os.open(folder / f"member-{place}-{number}", os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(folder / f"member-{digest}-{number}", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             continue
         try:
-            yield f"{socket.gethostname()}-{place}-{number}"
+            yield f"{socket.gethostname()}-{digest}-{number}"
         finally:
             os.close(descriptor)
         return

@@ -11,10 +11,10 @@ from datetime import datetime
 from confluent_kafka import Message
 
 from headwater.intake.decode import Decoded, Decoder
-from headwater.intake.kafka.client import Partition
 from headwater.intake.kafka.gather import messages_of, with_envelopes
 from headwater.intake.kafka.tombstones import with_deletions
 from headwater.intake.messages import Codec
+from headwater.kafka.client import Partition
 from headwater.model import Kafka, Table
 
 
@@ -40,14 +40,14 @@ class KafkaPiece:
 
     def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
         """The messages as rows and dead letters, which keep what came beside a message's value."""
-        found = [message for message in self.messages if message.offset() not in without] if without else self.messages
-        messages = messages_of(decoder.topic, self.kafka, found)
+        wanted = [message for message in self.messages if message.offset() not in without] if without else self.messages
+        messages = messages_of(decoder.topic, self.kafka, wanted)
         with _without_collecting() if self.codec is not None else nullcontext():
             read = messages if self.codec is None else self.codec.read(messages)
             if isinstance(decoder.topic, Table):
-                read = with_deletions(decoder.topic, self.codec, read, found)
+                read = with_deletions(decoder.topic, self.codec, read, wanted)
             decoded = decoder.decode(read, source=self.source, where=self.where, arrived_at=arrived_at)
-        return replace(decoded, dead=with_envelopes(decoded.dead, found))
+        return replace(decoded, dead=with_envelopes(decoded.dead, wanted))
 
 
 @contextmanager

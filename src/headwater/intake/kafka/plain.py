@@ -15,7 +15,7 @@ _TOO_LARGE = Poison(EventTooLarge, f"the message has more than {LARGEST_EVENT:,}
 
 
 def plain_key(value: bytes) -> Any:
-    """What a key is that has no frame: the JSON value that it spells, else its text.
+    """A key that has no frame: the JSON value that it spells, else its text.
 
     Kafka Connect writes the schema of a key beside it, in an object of both.
     """
@@ -24,10 +24,10 @@ def plain_key(value: bytes) -> Any:
     except UnicodeDecodeError:
         return Poison(UnreadableEvent, "the key is not UTF-8")
     try:
-        found = json.loads(text)
+        key = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return found["payload"] if isinstance(found, dict) and found.keys() == {"schema", "payload"} else found
+    return key["payload"] if isinstance(key, dict) and key.keys() == {"schema", "payload"} else key
 
 
 class JsonCodec:

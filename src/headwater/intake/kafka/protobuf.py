@@ -1,6 +1,6 @@
-"""Protobuf in Confluent's wire format: behind the number of the schema, the place of the message type in its file.
+"""Protobuf in Confluent's wire format: behind the number of the schema, the path of the message type in its file.
 
-A *place* is a list of numbers: which of the outermost types, which of those nested in it, and so on. The first type
+A *path* is a list of numbers: which of the outermost types, which of those nested in it, and so on. The first type
 of a file, which most are, is written as a single zero.
 """
 
@@ -14,15 +14,16 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from headwater.errors import UnreadableEvent
-from headwater.intake.kafka.wire import HEAD, common_number, number_of, unknown
+from headwater.intake.kafka.wire import common_number, forget_unknown, number_of, reason_of, unknown
 from headwater.intake.messages import Messages, Poison, Records
-from headwater.intake.schema.message import MessageReader
-from headwater.intake.schema.protobuf import compile_protobuf, message_at
-from headwater.intake.schema.written import Schemas
+from headwater.schemas.message import MessageReader
+from headwater.schemas.protobuf import compile_protobuf, message_at
+from headwater.schemas.wire import HEAD
+from headwater.schemas.written import Schemas
 
 _FAILS = (DecodeError, UnicodeDecodeError, ValueError, OverflowError, OSError, RecursionError, ArithmeticError)
-"""What reading raises on bytes that aren't a message of the type, or hold an instant or a date that doesn't exist."""
-_LONGEST_PLACE = 32
+"""The errors on bytes that aren't a message of the type, or hold an instant or a date that doesn't exist."""
+_LONGEST_PATH = 32
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class ProtobufCodec:
 
     def read(self, messages: Messages) -> Records:
         """Each message as a record or as poison; `SourceUnavailable` if a schema can't be asked for."""
-        self._forget_unknown()
+        forget_unknown(self._readers)
         values = messages.values.to_pylist()
         together = self._together(values)
         if together is not None:
@@ -67,12 +68,8 @@ class ProtobufCodec:
 
     def key(self, value: bytes) -> Any:
         """The message that a key is; poison if it is none."""
-        self._forget_unknown()
+        forget_unknown(self._readers)
         return self._record(value)
-
-    def _forget_unknown(self) -> None:
-        """What the registry didn't have, it may have by now; asked once for many messages."""
-        self._readers = {place: found for place, found in self._readers.items() if not isinstance(found, Poison)}
 
     def _record(self, value: bytes | None) -> Mapping[str, Any] | Poison:
         number = number_of(value)
@@ -80,36 +77,36 @@ class ProtobufCodec:
             return number
         assert value is not None
         try:
-            place, begin = _place(value)
-            read = self._reader(number, place)
+            path, begin = _path(value)
+            read = self._reader(number, path)
             return read if isinstance(read, Poison) else read.all([value[begin:]])[0]
         except _FAILS as problem:
-            return Poison(UnreadableEvent, f"the message is not one of schema {number}: {_reason(problem)}")
+            return Poison(UnreadableEvent, f"the message is not one of schema {number}: {reason_of(problem)}")
 
-    def _reader(self, number: int, place: tuple[int, ...]) -> _Reads | Poison:
-        if (number, place) not in self._readers:
-            self._readers[number, place] = self._compiled(number, place)
-        return self._readers[number, place]
+    def _reader(self, number: int, path: tuple[int, ...]) -> _Reads | Poison:
+        if (number, path) not in self._readers:
+            self._readers[number, path] = self._compiled(number, path)
+        return self._readers[number, path]
 
-    def _compiled(self, number: int, place: tuple[int, ...]) -> _Reads | Poison:
+    def _compiled(self, number: int, path: tuple[int, ...]) -> _Reads | Poison:
         schema = self._schemas.schema(number, "PROTOBUF")
         if schema is None:
             return unknown(number, "Protobuf")
         try:
-            descriptor = message_at(compile_protobuf(schema), place)
+            descriptor = message_at(compile_protobuf(schema), path)
         except ValueError as problem:
             return Poison(UnreadableEvent, f"schema {number} can't be read: {problem}")
         except IndexError:
-            return Poison(UnreadableEvent, f"schema {number} has no message type at {list(place)}")
+            return Poison(UnreadableEvent, f"schema {number} has no message type at {list(path)}")
         return _Reads(GetMessageClass(descriptor).FromString, MessageReader(descriptor, self._names))
 
 
-def _place(value: bytes) -> tuple[tuple[int, ...], int]:
-    """The place of the message type, and where the message itself begins."""
+def _path(value: bytes) -> tuple[tuple[int, ...], int]:
+    """The path of the message type, and where the message itself begins."""
     count, at = _signed(value, HEAD)
     if count == 0:
         return (0,), at
-    if not 0 < count <= _LONGEST_PLACE:
+    if not 0 < count <= _LONGEST_PATH:
         raise ValueError(f"it says that its type is nested {count} levels deep")
     numbers = []
     for _ in range(count):
@@ -131,7 +128,3 @@ def _signed(value: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 0x80:
             return (number >> 1) ^ -(number & 1), at
-
-
-def _reason(problem: BaseException) -> str:
-    return str(problem).rstrip(".") or type(problem).__name__

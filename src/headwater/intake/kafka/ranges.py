@@ -18,20 +18,20 @@ from confluent_kafka import KafkaError, Message
 from headwater.errors import SourceUnavailable
 from headwater.intake.dead import NO_LETTERS
 from headwater.intake.decode import Decoder
-from headwater.intake.kafka.client import Client, Partition
 from headwater.intake.kafka.codec import codec_of
-from headwater.intake.kafka.gather import place_of
+from headwater.intake.kafka.gather import coordinates_of
 from headwater.intake.kafka.inlet import AT_ONCE, MOST_BYTES, MOST_MESSAGES, PATIENCE
 from headwater.intake.kafka.piece import KafkaPiece
-from headwater.intake.schema.known import TOPIC as SCHEMAS
-from headwater.intake.schema.registry import SchemaRegistry
+from headwater.kafka.client import Client, Partition
 from headwater.log import TopicLog, open_storage
 from headwater.log.bulk import Stamp, Written, with_source, write_part
 from headwater.log.counts import Counts, together
 from headwater.model import Kafka, Topic
+from headwater.schemas.known import TOPIC as SCHEMAS
+from headwater.schemas.registry import SchemaRegistry
 
 FILE_ROWS = 500_000
-"""How many rows share a file."""
+"""The number of rows that share a file."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Job:
-    """What every range of a backlog needs to be taken in, wherever that is done.
+    """All that a range of a backlog needs to be taken in, wherever that is done.
 
-    `log` and `schemas` are places of storage with their options. `buried` are offsets that are dead letters already.
+    `log` and `schemas` are URLs of storage with their options. `buried` are offsets that are dead letters already.
     """
 
     topic: Topic
@@ -100,7 +100,7 @@ def take_range(job: Job, range_: Range) -> Done:
         held.clear()
 
     with closing(Client(job.kafka, job.options, job.group)) as client:
-        for messages, after in _messages(client, job.kafka, range_):
+        for messages, after in messages_in(client, job.kafka, range_):
             piece = KafkaPiece(range_.partition, messages, after, job.kafka, codec)
             decoded = piece.decode(decoder, job.arrived_at, job.buried.get(source, frozenset()))
             held.append(decoded.rows)
@@ -113,7 +113,7 @@ def take_range(job: Job, range_: Range) -> Done:
     return Done(range_, tuple(files), pa.concat_tables(letters), reached, together(unknown))
 
 
-def _messages(client: Client, kafka: Kafka, range_: Range) -> Iterator[tuple[list[Message], int]]:
+def messages_in(client: Client, kafka: Kafka, range_: Range) -> Iterator[tuple[list[Message], int]]:
     """The messages of a range, and the offset behind them, a good many at a time."""
     client.assign({range_.partition: range_.first})
     gathered, reached, heard_at = list[Message](), range_.first, time.monotonic()
@@ -122,12 +122,12 @@ def _messages(client: Client, kafka: Kafka, range_: Range) -> Iterator[tuple[lis
         read = client.read(AT_ONCE, 0.1)
         told = [message for message in read if message.error() is not None]
         messages = [message for message in read if message.error() is None] if told else read
-        ends = [place_of(message)[1] for message in told if _is_end(client, message)]
-        reached = max([reached, *ends, *(place_of(message)[1] + 1 for message in messages[-1:])])
+        ends = [coordinates_of(message)[1] for message in told if _is_end(client, message)]
+        reached = max([reached, *ends, *(coordinates_of(message)[1] + 1 for message in messages[-1:])])
         is_over = bool(ends) or reached >= range_.end
-        found = _within(range_, messages)
-        gathered += found
-        size += sum(map(len, found))
+        mine = _within(range_, messages)
+        gathered += mine
+        size += sum(map(len, mine))
         if is_over or len(gathered) >= MOST_MESSAGES or size >= MOST_BYTES:
             yield gathered, min(reached, range_.end)
             gathered, size = [], 0
@@ -138,9 +138,9 @@ def _messages(client: Client, kafka: Kafka, range_: Range) -> Iterator[tuple[lis
 
 def _within(range_: Range, messages: list[Message]) -> list[Message]:
     """The messages before the end of a range; they come in the order of their offsets."""
-    if not messages or place_of(messages[-1])[1] < range_.end:
+    if not messages or coordinates_of(messages[-1])[1] < range_.end:
         return messages
-    return [message for message in messages if place_of(message)[1] < range_.end]
+    return [message for message in messages if coordinates_of(message)[1] < range_.end]
 
 
 def _silent(kafka: Kafka, range_: Range, reached: int) -> SourceUnavailable:
@@ -153,7 +153,7 @@ def _silent(kafka: Kafka, range_: Range, reached: int) -> SourceUnavailable:
 
 
 def _is_end(client: Client, message: Message) -> bool:
-    """Whether something that isn't a message says that the partition is at its end; what is an error raises."""
+    """Tells whether something that isn't a message says that the partition is at its end; what is an error raises."""
     problem = message.error()
     assert problem is not None
     if problem.code() == KafkaError._PARTITION_EOF:

@@ -13,24 +13,24 @@ from confluent_kafka import Message
 
 from headwater.intake.kafka.gather import sent_at
 from headwater.intake.kafka.plain import plain_key
-from headwater.intake.kafka.wire import MAGIC
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Codec, Messages, Poison, Readable, Records, Separated
 from headwater.model import Table
+from headwater.schemas.wire import MAGIC
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def with_deletions(table: Table, codec: Codec | None, read: Readable, found: Sequence[Message]) -> Readable:
-    """What was read, with the deletion of its key in place of each message without a value whose key says whose."""
+def with_deletions(table: Table, codec: Codec | None, read: Readable, messages: Sequence[Message]) -> Readable:
+    """Messages as read, with the deletion of its key in place of each message without a value whose key says whose."""
     deletions = {}
-    for place, message in enumerate(found):
+    for index, message in enumerate(messages):
         if message.value() is None and (deletion := _deletion(table, codec, message)) is not None:
-            deletions[place] = deletion
+            deletions[index] = deletion
     if not deletions:
         return read
     if isinstance(read, Records):
-        return replace(read, rows=[deletions.get(place, row) for place, row in enumerate(read.rows)])
+        return replace(read, rows=[deletions.get(index, row) for index, row in enumerate(read.rows)])
     if isinstance(read, Separated):
         return read
     return _in_json(read, deletions)
@@ -38,9 +38,9 @@ def with_deletions(table: Table, codec: Codec | None, read: Readable, found: Seq
 
 def _in_json(messages: Messages, deletions: Mapping[int, Mapping[str, Any]]) -> Messages:
     values = messages.values.to_pylist()
-    for place, deletion in deletions.items():
-        values[place] = json.dumps(deletion, default=str).encode()
-    poison = {place: why for place, why in messages.poison.items() if place not in deletions}
+    for index, deletion in deletions.items():
+        values[index] = json.dumps(deletion, default=str).encode()
+    poison = {index: why for index, why in messages.poison.items() if index not in deletions}
     return replace(messages, values=pa.array(values, pa.binary()), originals=messages.raw, poison=poison)
 
 

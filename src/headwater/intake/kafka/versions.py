@@ -1,4 +1,4 @@
-"""Which version of a stream a message is of, as the option `version_from` says.
+"""The version of a stream that a message is of, as the option `version_from` says.
 
     header NAME      the text of a header, or its single byte below 32
     field NAME       a whole number in the event itself
@@ -22,8 +22,8 @@ from headwater.intake.kafka.plain import plain_key
 from headwater.intake.kafka.wire import number_of
 from headwater.intake.layout import layout_of
 from headwater.intake.messages import Codec, Messages, Poison, Readable, Records, Version
-from headwater.intake.schema.written import Schemas
 from headwater.model import Column, Kafka, Stream, Topic
+from headwater.schemas.written import Schemas
 
 
 class VersionedCodec:
@@ -52,7 +52,7 @@ class VersionedCodec:
         return self._told(read, versions or self._of_fields(read), messages.values)
 
     def key(self, value: bytes) -> Any:
-        """What the key of a message is."""
+        """The key of a message."""
         return plain_key(value) if self._inside is None else self._inside.key(value)
 
     def _told(self, read: Readable, versions: Sequence[Version], values: pa.Array) -> Readable:
@@ -69,8 +69,8 @@ class VersionedCodec:
         for value in messages.values.to_pylist():
             number = number_of(value)
             if isinstance(number, int) and number not in known:
-                found = self._schemas.version_of(number, subject)
-                known[number] = found or Poison(
+                version = self._schemas.version_of(number, subject)
+                known[number] = version or Poison(
                     NotUpcast, f'the message names schema {number}, which is no version of "{subject}"'
                 )
             versions.append(known[number] if isinstance(number, int) else self._today)  # the codec says what is wrong
@@ -80,13 +80,13 @@ class VersionedCodec:
         if isinstance(read, Records):
             return [self._today if isinstance(row, Poison) else _counted(row.get(self._name)) for row in read.rows]
         assert isinstance(read, Messages), "the declaration was checked"
-        batch = self._json.read_messages(Messages(read.values, read.offsets), "")
+        parsed = self._json.read_messages(Messages(read.values, read.offsets), "")
         versions: list[Version] = [self._today] * len(read)  # what can't be read is told of where it is read
-        column = batch.columns[0]
+        column = parsed.columns[0]
         for row, version in enumerate(column.values.to_pylist()):
             bad = column.bad is not None and column.bad[row].as_py()
-            found = batch.originals.value(row, self._name) if bad else version
-            versions[batch.originals.index(row)] = _counted(found)
+            told = parsed.originals.value(row, self._name) if bad else version
+            versions[parsed.originals.index(row)] = _counted(told)
         return versions
 
 

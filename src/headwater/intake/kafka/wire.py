@@ -1,16 +1,14 @@
-"""Confluent's wire format: a zero byte, the number of the schema in four bytes, and what was written with it."""
+"""Messages in the wire format of `schemas/wire.py`: the number that each names, or why it is poison."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from headwater.errors import EventTooLarge, MissingValue, UnreadableEvent
 from headwater.intake.lines import LARGEST_EVENT
 from headwater.intake.messages import Poison
-
-MAGIC = 0
-HEAD = 5
-"""How many bytes come before what was written."""
+from headwater.schemas.wire import HEAD, MAGIC
 
 
 def number_of(value: bytes | None) -> int | Poison:
@@ -35,6 +33,17 @@ def common_number(values: Sequence[bytes | None], head: int = HEAD) -> int | Non
     return None if isinstance(number, Poison) else number
 
 
+def forget_unknown(schemas: dict[Any, Any]) -> None:
+    """Forget schemas that the registry didn't have, or that can't be read: it may have others by now."""
+    for key in [key for key, schema in schemas.items() if isinstance(schema, Poison)]:
+        del schemas[key]
+
+
+def reason_of(problem: BaseException) -> str:
+    """The words of an error about a message, for a sentence."""
+    return str(problem).rstrip(".") or type(problem).__name__
+
+
 def unknown(number: int, language: str) -> Poison:
-    """What is wrong with a message whose schema isn't to be had."""
+    """The fault of a message whose schema isn't to be had."""
     return Poison(UnreadableEvent, f"the message names schema {number}, which the registry doesn't have as {language}")

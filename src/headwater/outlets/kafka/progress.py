@@ -1,4 +1,4 @@
-"""How far an outlet has sent, kept in Kafka: the newest committed message of a compacted topic of its own.
+"""The progress of an outlet, kept in Kafka: the newest committed message of a compacted topic of its own.
 
 It is written in the transaction of what was sent, so that the two can't disagree. A topic of its own, with one
 partition, because whoever reads what is committed sees no further than the oldest open transaction: that of another
@@ -15,12 +15,13 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from headwater.errors import TargetUnavailable
-from headwater.intake.kafka.client import ANSWER_SECONDS, Described
-from headwater.outlets.kafka.cluster import Cluster, logger
+from headwater.kafka.admin import Described
+from headwater.kafka.answers import ANSWER_SECONDS, logger
+from headwater.outlets.kafka.cluster import Cluster
 from headwater.outlets.protocol import Place
 
 _NEWEST = 100
-"""How many messages from the end are looked at first."""
+"""The number of messages from the end that are looked at first."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class Progress:
     @classmethod
     def of_json(cls, text: bytes) -> Progress:
         """The progress that was kept."""
-        found = json.loads(text)
-        place = Place(**found["place"]) if found["place"] else None
-        topic = Described(found["topic"]["identity"], tuple(range(found["topic"]["partitions"])))
-        return cls(place, found["holder"], topic)
+        kept = json.loads(text)
+        place = Place(**kept["place"]) if kept["place"] else None
+        topic = Described(kept["topic"]["identity"], tuple(range(kept["topic"]["partitions"])))
+        return cls(place, kept["holder"], topic)
 
 
 def name_of(project: str, outlet: str) -> str:
-    """What an outlet is called in Kafka: its transactions, and the topic of its progress.
+    """The name of an outlet in Kafka: of its transactions, and of the topic of its progress.
 
     >>> name_of("shop", "sales out")
     'headwater.shop.sales-20out'
@@ -55,8 +56,8 @@ def name_of(project: str, outlet: str) -> str:
     return ".".join(["headwater", *(re.sub(r"[^A-Za-z0-9._]", _spelled, part) for part in (project, outlet))])
 
 
-def _spelled(found: re.Match[str]) -> str:
-    return "".join(f"-{byte:02x}" for byte in found[0].encode())
+def _spelled(matched: re.Match[str]) -> str:
+    return "".join(f"-{byte:02x}" for byte in matched[0].encode())
 
 
 def read(cluster: Cluster, topic: str) -> Progress | None:
@@ -66,16 +67,17 @@ def read(cluster: Cluster, topic: str) -> Progress | None:
         try:
             low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), ANSWER_SECONDS)
             for start in (max(low, high - _NEWEST), low):
-                found = _last(cluster, consumer, TopicPartition(topic, 0, start))
-                if found is not None:
-                    return found
+                progress = _last(cluster, consumer, TopicPartition(topic, 0, start))
+                if progress is not None:
+                    return progress
             return None
         finally:
             consumer.close()
 
 
 def _options(cluster: Cluster, topic: str) -> dict[str, Any]:
-    return cluster.options | {
+    return {
+        **cluster.options,
         "group.id": topic,
         "enable.auto.commit": False,
         "enable.partition.eof": True,
@@ -88,13 +90,13 @@ def _options(cluster: Cluster, topic: str) -> dict[str, Any]:
 def _last(cluster: Cluster, consumer: Consumer, start: TopicPartition) -> Progress | None:
     """The last message from an offset to the end."""
     consumer.assign([start])
-    found: Progress | None = None
+    newest: Progress | None = None
     while (message := consumer.poll(ANSWER_SECONDS)) is not None:
         problem, value = message.error(), message.value()
         if problem is None and value is not None:
-            found = Progress.of_json(value)
+            newest = Progress.of_json(value)
         elif problem is not None and problem.code() == KafkaError._PARTITION_EOF:
-            return found
+            return newest
         elif problem is not None:
             raise cluster.error(problem, "how far it was sent to")
     raise TargetUnavailable(

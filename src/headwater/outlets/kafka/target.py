@@ -13,8 +13,9 @@ from contextlib import suppress
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from headwater.errors import HeadwaterError, MessageTooLarge, TargetReplaced
-from headwater.intake.kafka.client import Described
-from headwater.outlets.kafka.cluster import FENCED, Cluster, logger
+from headwater.kafka.admin import Described
+from headwater.kafka.answers import FENCED, logger
+from headwater.outlets.kafka.cluster import Cluster
 from headwater.outlets.kafka.progress import Progress, name_of, read
 from headwater.outlets.message import Message, Messages
 from headwater.outlets.protocol import Bury, Delivery, Place, Refused
@@ -30,7 +31,7 @@ _SENT = {
     "delivery.report.only.error": True,
 }
 _CONSEQUENCES = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
-"""What is said of messages that only went down with their transaction."""
+"""Errors of messages that only went down with their transaction."""
 _QUEUE_SECONDS = 1.0
 _CLOSE_SECONDS = 5.0
 
@@ -62,9 +63,9 @@ class KafkaTarget:
 
     def _options(self) -> dict[str, object]:
         limit = self._cluster.limit()
-        given = {"transactional.id": self._name, **_SENT}
+        own = {"transactional.id": self._name, **_SENT}
         # so that a message that the brokers would refuse is refused here, alone, and no batch of them is too large
-        return self._cluster.options | given | ({"message.max.bytes": limit} if limit else {})
+        return {**self._cluster.options, **own} | ({"message.max.bytes": limit} if limit else {})
 
     def _check(self, known: Described) -> None:
         """Refuse a topic that isn't the one that was sent to."""
@@ -92,7 +93,7 @@ class KafkaTarget:
         progress = Progress(place, this_process(), self._topic)
         try:
             producer.begin_transaction()
-            refused = [*gone, *(found for message in messages if (found := self._send(message)) is not None)]
+            refused = [*gone, *(refusal for message in messages if (refusal := self._send(message)) is not None)]
             if refused:
                 bury(refused)
             producer.produce(self._name, key=self._name, value=progress.as_json(), partition=0)

@@ -1,4 +1,4 @@
-"""What every function of Spark is: its kind, whether it is pure, what batching does to it, what it takes and gives.
+"""The functions of Spark: the kind of each, whether it is pure, what batching does to it, what it takes and gives.
 
 The *catalogue* is data, `catalogue.toml`; a test with Spark asserts that its names are those of `SHOW FUNCTIONS`, so
 that an upgrade of Spark fails loudly. A function is *impure* where its value depends on when or where it runs. The
@@ -6,7 +6,7 @@ that an upgrade of Spark fails loudly. A function is *impure* where its value de
 
 >>> find("SUM").kind
 <Kind.AGGREGATE: 'aggregate'>
->>> find("now").pure
+>>> find("now").is_pure(0)
 False
 >>> suggest("coalesc")
 ['coalesce']
@@ -16,7 +16,6 @@ from headwater.plan.functions.catalogue import (
     FunctionInfo,
     Impurity,
     Kind,
-    Stability,
     catalogue,
     declared,
     find,
@@ -26,6 +25,6 @@ from headwater.plan.functions.foreign import SOURCE, foreign, hint_for, hint_ins
 from headwater.plan.functions.signature import Parameter, Signature, parse_signature
 
 __all__ = [
-    "SOURCE", "FunctionInfo", "Impurity", "Kind", "Parameter", "Signature", "Stability", "catalogue", "declared",
+    "SOURCE", "FunctionInfo", "Impurity", "Kind", "Parameter", "Signature", "catalogue", "declared",
     "find", "foreign", "hint_for", "hint_instead", "parse_signature", "suggest", "window_hint",
 ]  # fmt: skip

@@ -11,12 +11,13 @@ from functools import cache
 from importlib.resources import files
 
 from headwater.model import Function
+from headwater.operators import Stability
 from headwater.plan.functions.signature import Parameter, Signature, parse_signature
 from headwater.plan.spark_type import SparkType, from_arrow
 
 
 class Kind(StrEnum):
-    """Where a function may stand, and how many rows it looks at."""
+    """The kinds of functions: where one may stand, and how many rows it looks at."""
 
     SCALAR = "scalar"
     AGGREGATE = "aggregate"
@@ -25,22 +26,9 @@ class Kind(StrEnum):
     TABLE = "table"
 
 
-class Stability(StrEnum):
-    """What cutting the same rows into other batches does to an aggregate's value.
-
-    EXACT: nothing. REWRITTEN: nothing, once the engine has given it an order by the position of rows in the log.
-    APPROXIMATE: the value may differ within a stated bound. REFUSED: it can't be kept, so no view may use it.
-    """
-
-    EXACT = "exact"
-    REWRITTEN = "rewritten"
-    APPROXIMATE = "approximate"
-    REFUSED = "refused"
-
-
 @dataclass(frozen=True)
 class Impurity:
-    """Why a function is impure; `below` is the number of arguments from which on it is pure (None: it never is)."""
+    """Tells why a function is impure; `below` is the number of arguments from which on it is pure (None: never)."""
 
     why: str
     below: int | None = None
@@ -66,7 +54,7 @@ _FLOATING = "the last digits of a floating-point result"
 
 @dataclass(frozen=True)
 class FunctionInfo:
-    """What is known of a function; `reason` is why it is rewritten, approximate or refused."""
+    """A function as it is known; `reason` is why it is rewritten, approximate or refused."""
 
     name: str
     kind: Kind
@@ -75,22 +63,17 @@ class FunctionInfo:
     fixed_stability: Stability = Stability.EXACT
     reason: str | None = None
 
-    @property
-    def pure(self) -> bool:
-        """Whether it is pure whatever its arguments are."""
-        return self.impurity is None
-
     def is_pure(self, arguments: int) -> bool:
-        """Whether a call with that many arguments depends on them alone."""
+        """Tells whether a call with that many arguments depends on them alone."""
         return self.impurity is None or (self.impurity.below is not None and arguments >= self.impurity.below)
 
     @property
     def refused(self) -> bool:
-        """Whether no view can use it."""
+        """Tells whether no view can use it."""
         return self.fixed_stability is Stability.REFUSED
 
     def stability(self, arguments: Sequence[SparkType] = (), distinct: bool = False) -> Stability:
-        """What batching does to a call with arguments of these types.
+        """The effect of batching on a call with arguments of these types.
 
         >>> from headwater.plan.spark_type import BIGINT, DOUBLE
         >>> find("sum").stability([BIGINT]), find("sum").stability([DOUBLE])
@@ -130,9 +113,9 @@ def catalogue() -> Mapping[str, FunctionInfo]:
 def _info(name: str, kind: Kind, text: str, data: Mapping[str, Mapping[str, object]]) -> FunctionInfo:
     impurity = data["impure"].get(name)
     stability, reason = Stability.EXACT, None
-    for found in (Stability.REWRITTEN, Stability.APPROXIMATE, Stability.REFUSED):
-        if name in data[found]:
-            stability, reason = found, str(data[found][name])
+    for kept in (Stability.REWRITTEN, Stability.APPROXIMATE, Stability.REFUSED):
+        if name in data[kept]:
+            stability, reason = kept, str(data[kept][name])
     return FunctionInfo(
         name,
         kind,
@@ -146,11 +129,11 @@ def _info(name: str, kind: Kind, text: str, data: Mapping[str, Mapping[str, obje
 def find(name: str, functions: Mapping[str, Function] | None = None) -> FunctionInfo | None:
     """The function of that name, without regard to case: Spark's, or else one of the project's own."""
     lowered = name.lower()
-    found = catalogue().get(lowered)
-    if found is None and functions:
-        own = next((function for known, function in functions.items() if known.lower() == lowered), None)
+    known = catalogue().get(lowered)
+    if known is None and functions:
+        own = next((function for spelled, function in functions.items() if spelled.lower() == lowered), None)
         return declared(own) if own else None
-    return found
+    return known
 
 
 def declared(function: Function) -> FunctionInfo:
@@ -161,5 +144,5 @@ def declared(function: Function) -> FunctionInfo:
 
 def suggest(name: str, functions: Iterable[str] = ()) -> list[str]:
     """The names nearest to one that isn't known, at most three, best first."""
-    known = [found for found in catalogue() if found[0].isalpha()] + [found.lower() for found in functions]
+    known = [one for one in catalogue() if one[0].isalpha()] + [one.lower() for one in functions]
     return difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.8)

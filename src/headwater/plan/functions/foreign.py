@@ -1,4 +1,4 @@
-"""What to write in place of a function that Spark doesn't have and another system does.
+"""The calls to write instead of a function that Spark doesn't have and another system does.
 
 The table is data, `foreign.toml`. Windows that are written as functions (`TUMBLE_START(at, …)`, `time_bucket(…)`) are
 told apart: here a window is a table function, whose bounds are columns.
@@ -34,7 +34,7 @@ def foreign() -> Mapping[str, Mapping[str, str]]:
 
 
 def hint_for(name: str, arguments: Sequence[str]) -> str | None:
-    """What to write in place of a call of a function that Spark doesn't have; None if nothing is known of it.
+    """The words to write instead of a call of a function that Spark doesn't have; None if nothing is known of it.
 
     >>> hint_for("JSON_VALUE", ["body", "'$.city'"])
     "Write get_json_object(body, '$.city')."
@@ -46,13 +46,13 @@ def hint_for(name: str, arguments: Sequence[str]) -> str | None:
 
 
 def hint_instead(name: str, arguments: Sequence[str]) -> str | None:
-    """What to write in place of a call of a function of Spark that was given what another system's takes."""
+    """The words to write instead of a call of a function of Spark with arguments that another system's takes."""
     template = foreign()["instead"].get(name.lower())
     return None if template is None else f"Write {_filled(template, arguments)}."
 
 
 def window_hint(name: str, arguments: Sequence[str]) -> str | None:
-    """What to write in place of a window that is called as a function; None if the call is none."""
+    """The words to write instead of a window that is called as a function; None if the call is none."""
     if name.lower() in _BUCKETS:
         size = next((text for text in arguments if text[:1] == "'" or "INTERVAL" in text.upper()), "'5 minutes'")
         time = next((text for text in arguments if re.fullmatch(r"[\w.`]+", text) and not text[0].isdigit()), "at")
@@ -60,11 +60,11 @@ def window_hint(name: str, arguments: Sequence[str]) -> str | None:
         if name.lower() == "time_slice" and len(arguments) > 2:
             size = f"INTERVAL '{arguments[1]}' {arguments[2].strip(chr(39)).upper()}"
         return _window("TUMBLE", time, (size,), "window_start")
-    found = _GROUP_WINDOW.fullmatch(name)
-    if found is None:
+    called = _GROUP_WINDOW.fullmatch(name)
+    if called is None:
         return None
-    kind = found["kind"].lower()
-    bound = _BOUNDS.get((found["bound"] or "").lower(), "window_start, window_end")
+    kind = called["kind"].lower()
+    bound = _BOUNDS.get((called["bound"] or "").lower(), "window_start, window_end")
     time, *lengths = (*arguments, "at")[: max(len(arguments), 1)]
     return _window(kind.upper(), time, tuple(lengths) or _LENGTHS[kind], bound)
 
@@ -76,8 +76,6 @@ def _window(kind: str, time: str, lengths: Sequence[str], bound: str) -> str:
 
 
 def _filled(template: str, arguments: Sequence[str]) -> str:
-    """The template with the arguments in their places, and … for those that are missing."""
+    """The template with the arguments where they belong, and … for those that are missing."""
     filled = template.replace("{*}", ", ".join(arguments))
-    return re.sub(
-        r"\{(\d)\}", lambda place: arguments[int(place[1])] if int(place[1]) < len(arguments) else "…", filled
-    )
+    return re.sub(r"\{(\d)\}", lambda slot: arguments[int(slot[1])] if int(slot[1]) < len(arguments) else "…", filled)

@@ -6,7 +6,7 @@
 
 A *parameter* names the types that it takes, `|` between them. Besides types it may name a family: `any`, `numeric`,
 `integral`, `decimal` (of any precision), `array`, `map`, `struct`, `day_time` and `year_month` (intervals of any
-fields), `lambda`. `T` is a type that all its places share. `?` marks a parameter that may be left out, `*` one that
+fields), `lambda`. `T` is a type that all its parameters share. `?` marks a parameter that may be left out, `*` one that
 may come any number of times, `#` one that must be a constant, `!` one that takes no untyped NULL. A leading `=` says
 that arguments must have these types as they are; otherwise Spark's implicit casts apply.
 
@@ -55,7 +55,7 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes and gives."""
+    """The parameters and the result of a function."""
 
     parameters: tuple[Parameter, ...]
     result: str

@@ -108,14 +108,14 @@ def _string_moved(left: Operand, right: Operand) -> SparkType | None:
 
 
 def _plus(left: Operand, right: Operand) -> SparkType | None:
-    found = _common_operand(left, right)
-    if found is None or found == UNKNOWN:
-        return found
-    if found.name == "decimal":
+    kind = _common_operand(left, right)
+    if kind is None or kind == UNKNOWN:
+        return kind
+    if kind.name == "decimal":
         (first, scale), (second, other) = _digits(left, right)
         behind = max(scale, other)
         return adjusted(max(first - scale, second - other) + behind + 1, behind)
-    return found if found.is_numeric or found.is_ansi_interval or found == CALENDAR_INTERVAL else None
+    return kind if kind.is_numeric or kind.is_ansi_interval or kind == CALENDAR_INTERVAL else None
 
 
 def _digits(left: Operand, right: Operand) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -136,8 +136,8 @@ def _common_operand(left: Operand, right: Operand) -> SparkType | None:
         return DOUBLE if first.is_floating or second.is_floating else decimal(38, 18)
     if first == second == VOID:
         return DOUBLE
-    found = tightest(first, second)
-    return None if found == STRING else found
+    kind = tightest(first, second)
+    return None if kind == STRING else kind
 
 
 def multiply(left: Operand, right: Operand) -> SparkType | None:
@@ -145,11 +145,11 @@ def multiply(left: Operand, right: Operand) -> SparkType | None:
     for one, other in ((left.kind, right.kind), (right.kind, left.kind)):
         if one.is_ansi_interval or one == CALENDAR_INTERVAL:
             return _scaled(one, other)
-    found = _common_operand(left, right)
-    if found is not None and found.name == "decimal":
+    kind = _common_operand(left, right)
+    if kind is not None and kind.name == "decimal":
         (first, scale), (second, other_scale) = _digits(left, right)
         return adjusted(first + second + 1, scale + other_scale)
-    return found if found is None or found.is_numeric or found == UNKNOWN else None
+    return kind if kind is None or kind.is_numeric or kind == UNKNOWN else None
 
 
 def _scaled(kind: SparkType, factor: SparkType) -> SparkType | None:
@@ -163,50 +163,50 @@ def divide(left: Operand, right: Operand) -> SparkType | None:
     """`left / right`: a decimal where both sides are exact, else a double."""
     if left.kind.is_ansi_interval or left.kind == CALENDAR_INTERVAL:
         return _scaled(left.kind, right.kind)
-    found = DOUBLE if left.kind == VOID and right.kind.is_numeric else _common_operand(left, right)
-    if found is not None and found.name == "decimal":
+    kind = DOUBLE if left.kind == VOID and right.kind.is_numeric else _common_operand(left, right)
+    if kind is not None and kind.name == "decimal":
         (first, scale), (second, other_scale) = _digits(left, right)
         behind = max(6, scale + second + 1)
         return adjusted(first - scale + other_scale + behind, behind)
-    if found is None or found == UNKNOWN:
-        return found
-    return DOUBLE if found.is_numeric else None
+    if kind is None or kind == UNKNOWN:
+        return kind
+    return DOUBLE if kind.is_numeric else None
 
 
 def remainder(left: Operand, right: Operand) -> SparkType | None:
     """`left % right`, and pmod."""
-    found = _common_operand(left, right)
-    if found is not None and found.name == "decimal":
+    kind = _common_operand(left, right)
+    if kind is not None and kind.name == "decimal":
         (first, scale), (second, other_scale) = _digits(left, right)
         behind = max(scale, other_scale)
         return adjusted(min(first - scale, second - other_scale) + behind, behind)
-    return found if found is None or found.is_numeric or found == UNKNOWN else None
+    return kind if kind is None or kind.is_numeric or kind == UNKNOWN else None
 
 
 def integral_divide(left: Operand, right: Operand) -> SparkType | None:
     """`left DIV right`: how often one goes into the other."""
     if left.kind.is_ansi_interval or right.kind.is_ansi_interval:
         return BIGINT if left.kind.name == right.kind.name or VOID in (left.kind, right.kind) else None
-    found = _common_operand(left, right)
-    if found is None or found == UNKNOWN:
-        return found
-    return BIGINT if found.is_integral or found.name == "decimal" or {left.kind, right.kind} == {VOID} else None
+    kind = _common_operand(left, right)
+    if kind is None or kind == UNKNOWN:
+        return kind
+    return BIGINT if kind.is_integral or kind.name == "decimal" or {left.kind, right.kind} == {VOID} else None
 
 
 def bitwise(left: Operand, right: Operand) -> SparkType | None:
     """`left & right`, `|` and `^`."""
     if left.kind == right.kind == VOID:
         return INT
-    found = _common_operand(left, right)
-    return found if found is None or found.is_integral or found == UNKNOWN else None
+    kind = _common_operand(left, right)
+    return kind if kind is None or kind.is_integral or kind == UNKNOWN else None
 
 
 def compare(left: Operand, right: Operand) -> SparkType | None:
     """`left = right` and the other comparisons: BOOLEAN, where the two have a common type that has an order."""
     if UNKNOWN in (left.kind, right.kind):
         return BOOLEAN
-    found = comparable(left.kind, right.kind)
-    return BOOLEAN if found is not None and is_orderable(found) else None
+    kind = comparable(left.kind, right.kind)
+    return BOOLEAN if kind is not None and is_orderable(kind) else None
 
 
 def comparable(left: SparkType, right: SparkType) -> SparkType | None:

@@ -31,7 +31,7 @@ class Underivable(Refused):
 
 @dataclass(frozen=True)
 class Call:
-    """A call: its name in lower case, its arguments, and their types before (`given`) and after (`kinds`) implicit
+    """A call: its name in lower case, its arguments, and their types before (`types`) and after (`kinds`) implicit
     casts.
 
     `ordering` holds the types of WITHIN GROUP (ORDER BY …).
@@ -39,14 +39,14 @@ class Call:
 
     name: str
     arguments: tuple[exp.Expr, ...]
-    given: tuple[SparkType, ...]
+    types: tuple[SparkType, ...]
     kinds: tuple[SparkType, ...]
     type_lambda: LambdaTyper
     ordering: tuple[SparkType, ...] = ()
 
     def operand(self, position: int) -> Operand:
         """An argument as the operand of an operator."""
-        return Operand(self.given[position], whole_number(self.arguments[position]))
+        return Operand(self.types[position], whole_number(self.arguments[position]))
 
     @property
     def operands(self) -> tuple[Operand, Operand]:
@@ -92,7 +92,7 @@ def whole_number(node: exp.Expr) -> int | None:
 
 
 def is_constant(node: exp.Expr) -> bool:
-    """Whether an expression names no column, so that Spark can compute it before it sees a row."""
+    """Tells whether an expression names no column, so that Spark can compute it before it sees a row."""
     return not any(isinstance(part, (exp.Column, exp.Query)) for part in node.walk())
 
 

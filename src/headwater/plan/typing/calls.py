@@ -14,20 +14,21 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from headwater.errors import Finding, QueryRefused, TypeMismatch, UnknownFunction, UnknownType
+from headwater.errors import Finding
+from headwater.findings import QueryRefused, TypeMismatch, UnknownFunction, UnknownType
 from headwater.model import Function
 from headwater.plan.functions import FunctionInfo, Kind, find, hint_for, hint_instead, suggest, window_hint
+from headwater.plan.positions import takes_unit
 from headwater.plan.spark_type import INT, STRING, UNKNOWN, SparkType, to_sqlglot
 from headwater.plan.typing import remedy
 from headwater.plan.typing.call import Call, Refused, Underivable, is_constant
+from headwater.plan.typing.constants import check_constants
 from headwater.plan.typing.matching import match_arguments, result_type
 from headwater.plan.typing.problem import Problem
 from headwater.plan.typing.spelling import OPERAND, Reading, read
 
 FindingKind = type[Finding]
 
-_UNIT_FIRST = ("dateadd", "date_add", "datediff", "date_diff", "timestampadd", "timestampdiff")
-"""With three arguments, the first is a word like DAY."""
 NATIVE_NAMES: dict[type[exp.Expr], str] = {
     exp.Trim: "trim", exp.Substring: "substring", exp.StrPosition: "position", exp.Overlay: "overlay",
     exp.Extract: "extract",
@@ -120,8 +121,8 @@ class CallTyper(ABC):
         self, node: exp.Expr, name: str, arguments: tuple[exp.Expr, ...], ordering: tuple[SparkType, ...] = ()
     ) -> SparkType:
         info = find(name, self.functions)
-        unit = len(arguments) == 3 and name.lower() in _UNIT_FIRST
-        given = tuple(
+        unit = takes_unit(name, len(arguments))
+        types = tuple(
             STRING if unit and position == 0 else self._argument(argument)
             for position, argument in enumerate(arguments)
         )
@@ -133,12 +134,12 @@ class CallTyper(ABC):
         if not self._check_count(node, info, len(arguments), named):
             return UNKNOWN
         nodes = tuple(self._original(argument) for argument in arguments)
-        kinds = given if named else match_arguments(info.signature, given)
+        kinds = types if named else match_arguments(info.signature, types)
         if kinds is None:
-            return self._refuse_call(node, info, given, arguments)
-        if not named and UNKNOWN not in given and not self._check_constants(node, info, nodes):
+            return self._refuse_call(node, info, types, arguments)
+        if not named and UNKNOWN not in types and not self._check_constants(node, info, nodes):
             return UNKNOWN
-        call = Call(info.name.lower(), nodes, given, kinds, self._type_lambda, ordering)
+        call = Call(info.name.lower(), nodes, types, kinds, self._type_lambda, ordering)
         return self._result(node, info, call)
 
     def _argument(self, node: exp.Expr) -> SparkType:
@@ -160,12 +161,12 @@ class CallTyper(ABC):
             return True
         wanted = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
         takes = str(info.signature)
-        given = f"{count} {'argument' if count == 1 else 'arguments'}"
+        counted = f"{count} {'argument' if count == 1 else 'arguments'}"
         more = f"Leave {count - most} of them out." if most is not None and count > most else None
         self.report(
             node,
             TypeMismatch,
-            f'gives the function "{info.name}" {given}, and it takes {wanted}',
+            f'gives the function "{info.name}" {counted}, and it takes {wanted}',
             detail=f"It takes ({takes})." if takes else None,
             hint=more or f"Write {info.name}({_short(info)}).",
             fields={"function": info.name},
@@ -212,26 +213,27 @@ class CallTyper(ABC):
         )
 
     def _refuse_call(
-        self, node: exp.Expr, info: FunctionInfo, given: Sequence[SparkType], arguments: Sequence[exp.Expr]
+        self, node: exp.Expr, info: FunctionInfo, types: Sequence[SparkType], arguments: Sequence[exp.Expr]
     ) -> SparkType:
-        if any(not kind.is_known for kind in given):
+        if any(not kind.is_known for kind in types):
             return UNKNOWN
-        kinds = ", ".join(spell(kind) for kind in given)
+        kinds = ", ".join(spell(kind) for kind in types)
         spelled = [self.text(self._original(argument)) for argument in arguments]
         return self.report(
             node,
             TypeMismatch,
             f'gives the function "{info.name}" ({kinds})',
             detail=f"It takes ({info.signature}).",
-            hint=window_hint(info.name, spelled) or _remedy(info, spelled, given),
+            hint=window_hint(info.name, spelled) or _remedy(info, spelled, types),
             fields={"function": info.name},
         )
 
     def _result(self, node: exp.Expr, info: FunctionInfo, call: Call) -> SparkType:
         try:
-            found = result_type(info.signature, call)
+            result = result_type(info.signature, call)
+            check_constants(call)
         except Refused as refusal:
-            if any(not kind.is_known for kind in call.given):
+            if any(not kind.is_known for kind in call.types):
                 return UNKNOWN
             kind = UnknownType if isinstance(refusal, Underivable) else TypeMismatch
             summary = f'calls the function "{info.name}", '
@@ -239,12 +241,12 @@ class CallTyper(ABC):
             return self.report(
                 node, kind, summary, detail=refusal.detail, hint=refusal.hint, fields={"function": info.name}
             )
-        if found is None:
-            return self._refuse_call(node, info, call.given, call.arguments)
-        if info.kind is Kind.GENERATOR and found != UNKNOWN:
-            self.generated[id(self.readings[0][0].origin if self.readings else node)] = found
-            return found.parts[0] if len(found.parts) == 1 else found
-        return found
+        if result is None:
+            return self._refuse_call(node, info, call.types, call.arguments)
+        if info.kind is Kind.GENERATOR and result != UNKNOWN:
+            self.generated[id(self.readings[0][0].origin if self.readings else node)] = result
+            return result.parts[0] if len(result.parts) == 1 else result
+        return result
 
     def _type_lambda(self, node: exp.Expr, parameters: Sequence[SparkType]) -> SparkType:
         if not isinstance(node, exp.Lambda):
@@ -268,7 +270,7 @@ def _short(info: FunctionInfo) -> str:
 
 
 def _made_in_from(name: str) -> str | None:
-    """What to write in place of Spark's functions that make windows."""
+    """The text to write in place of Spark's functions that make windows."""
     return {"window": window_hint("tumble", ()), "session_window": window_hint("session", ())}.get(name)
 
 
@@ -276,11 +278,11 @@ def _own(name: str) -> str:
     return f"If it is yours, declare it: CREATE FUNCTION {name}(x STRING) RETURNS STRING RETURN …."
 
 
-def _remedy(info: FunctionInfo, spelled: Sequence[str], given: Sequence[SparkType]) -> str:
-    """What to write in place of a call with arguments that its function doesn't take."""
-    counted = remedy.of_boolean_sum(spelled[0], given[0]) if info.name in ("sum", "avg", "mean") and given else None
-    foreign = hint_instead(info.name, spelled) if given and given[0].is_numeric else None
-    return counted or foreign or remedy.of_call(info, spelled, given)
+def _remedy(info: FunctionInfo, spelled: Sequence[str], types: Sequence[SparkType]) -> str:
+    """The text to write in place of a call with arguments that its function doesn't take."""
+    counted = remedy.of_boolean_sum(spelled[0], types[0]) if info.name in ("sum", "avg", "mean") and types else None
+    foreign = hint_instead(info.name, spelled) if types and types[0].is_numeric else None
+    return counted or foreign or remedy.of_call(info, spelled, types)
 
 
 def plain_arguments(arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, ...]:

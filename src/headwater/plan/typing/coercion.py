@@ -1,4 +1,4 @@
-"""Which type two types have in common, and what is cast to what without being asked: the rules of Spark's ANSI mode.
+"""Coercion in Spark's ANSI mode: the type that two types have in common, and what is cast to what without being asked.
 
 *Tightest* loses nothing (INT and BIGINT: BIGINT). *Wider* may lose digits (DECIMAL and DOUBLE: DOUBLE) and reads
 strings as what they are compared with (STRING and DATE: DATE). An *implicit cast* turns an argument into what a
@@ -121,8 +121,8 @@ def wider_interval(left: SparkType, right: SparkType) -> SparkType:
 
 def wider(left: SparkType, right: SparkType) -> SparkType | None:
     """The common type, strings read as what they meet."""
-    found = tightest(left, right) or _wider_number(left, right) or promoted_string(left, right)
-    return found or _common_parts(left, right, wider)
+    kind = tightest(left, right) or _wider_number(left, right) or promoted_string(left, right)
+    return kind or _common_parts(left, right, wider)
 
 
 def wider_without_strings(left: SparkType, right: SparkType) -> SparkType | None:
@@ -140,10 +140,10 @@ def tightest_element(left: SparkType, right: SparkType) -> SparkType | None:
 def common(kinds: Iterable[SparkType], find: Common = wider) -> SparkType | None:
     """The common type of any number of types; VOID for none at all."""
 
-    found: SparkType | None = VOID
+    shared: SparkType | None = VOID
     for kind in kinds:
-        found = None if found is None else find(found, kind)
-    return found
+        shared = None if shared is None else find(shared, kind)
+    return shared
 
 
 def _wider_number(left: SparkType, right: SparkType) -> SparkType | None:
@@ -153,7 +153,7 @@ def _wider_number(left: SparkType, right: SparkType) -> SparkType | None:
 
 
 def promoted_string(left: SparkType, right: SparkType) -> SparkType | None:
-    """What a string is read as where it meets another type in an operator."""
+    """The type that a string is read as where it meets another type in an operator."""
     if STRING not in (left, right) or left == right:
         return None
     other = right if left == STRING else left
@@ -172,8 +172,8 @@ def _common_parts(left: SparkType, right: SparkType, find: Common) -> SparkType 
     if [label.lower() for label in left.labels] != [label.lower() for label in right.labels]:
         return None
     parts = [find(*pair) for pair in zip(left.parts, right.parts, strict=True)]
-    found = tuple(part for part in parts if part is not None)
-    return SparkType(left.name, found, left.labels) if len(found) == len(parts) else None
+    shared = tuple(part for part in parts if part is not None)
+    return SparkType(left.name, shared, left.labels) if len(shared) == len(parts) else None
 
 
 # Implicit casts
@@ -184,7 +184,7 @@ _FAMILY_INTERVALS = {"day_time": DAY_TO_SECOND, "year_month": YEAR_TO_MONTH}
 
 
 def accepts(takes: str, kind: SparkType) -> bool:
-    """Whether a parameter that takes this takes the type as it is."""
+    """Tells whether a parameter that takes this takes the type as it is."""
     if takes in ("any", "T", "lambda"):
         return True
     if takes == "numeric":
@@ -199,7 +199,7 @@ def accepts(takes: str, kind: SparkType) -> bool:
 
 
 def cast_implicitly(kind: SparkType, takes: str) -> SparkType | None:
-    """What an argument of a type becomes for a parameter that takes this."""
+    """The type that an argument becomes for a parameter that takes this."""
     if accepts(takes, kind) or kind == UNKNOWN:
         return kind
     if takes == "decimal" and kind.is_numeric:
@@ -234,7 +234,7 @@ def _concrete(takes: str) -> SparkType | None:
 
 
 def can_assign(kind: SparkType, target: SparkType) -> bool:
-    """Whether a value may be stored as the target without being asked: numbers as numbers, anything as text."""
+    """Tells whether a value may be stored as the target without being asked: numbers as numbers, anything as text."""
     if kind in (target, VOID):
         return True
     if kind.is_numeric and target.is_numeric:
@@ -262,7 +262,7 @@ _FROM_STRING = ("boolean", "binary", "date", "timestamp", "timestamp_ntz", "time
 
 
 def can_cast(kind: SparkType, target: SparkType) -> bool:
-    """Whether CAST and TRY_CAST may turn a type into the target."""
+    """Tells whether CAST and TRY_CAST may turn a type into the target."""
     if kind in (target, VOID) or not (kind.is_known and target.is_known):
         return True
     if target == STRING:
@@ -309,15 +309,15 @@ def _number_fits_interval(number: SparkType, kind: SparkType) -> bool:
 
 
 def is_orderable(kind: SparkType) -> bool:
-    """Whether values of a type can be compared: all but maps, variants and calendar intervals, whatever they are in."""
+    """Tells whether values of a type can be compared: all but maps, variants and calendar intervals, at any depth."""
     return kind.name not in ("map", "variant", "interval") and all(map(is_orderable, kind.parts))
 
 
 def holds(kind: SparkType, name: str) -> bool:
-    """Whether a type is of that name or has one inside it."""
+    """Tells whether a type is of that name or has one inside it."""
     return kind.name == name or any(holds(part, name) for part in kind.parts)
 
 
 def holds_map(kind: SparkType) -> bool:
-    """Whether a type is or has a map or a variant: it can't be hashed, nor be the key of a map."""
+    """Tells whether a type is or has a map or a variant: it can't be hashed, nor be the key of a map."""
     return holds(kind, "map") or holds(kind, "variant")

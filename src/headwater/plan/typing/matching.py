@@ -15,14 +15,14 @@ from headwater.plan.typing.rules import find_rule
 _LAMBDA = SparkType("lambda")
 
 
-def match_arguments(signature: Signature, given: Sequence[SparkType]) -> tuple[SparkType, ...] | None:
+def match_arguments(signature: Signature, types: Sequence[SparkType]) -> tuple[SparkType, ...] | None:
     """The types of the arguments after implicit casts; None where one of them can't be what its parameter takes."""
     kinds = []
-    for position, kind in enumerate(given):
-        found = _match(signature.parameter(position), kind, signature.strict)
-        if found is None:
+    for position, kind in enumerate(types):
+        cast = _match(signature.parameter(position), kind, signature.strict)
+        if cast is None:
             return None
-        kinds.append(found)
+        kinds.append(cast)
     shared = _shared(signature, kinds)
     if shared is None:
         return None
@@ -41,19 +41,19 @@ def _match(parameter: Parameter, kind: SparkType, strict: bool) -> SparkType | N
     if strict and kind != VOID:
         return None
     casts = (cast_implicitly(kind, takes) for takes in parameter.takes)
-    return next((found for found in casts if found is not None), None)
+    return next((cast for cast in casts if cast is not None), None)
 
 
 def _shared(signature: Signature, kinds: Sequence[SparkType]) -> SparkType | None:
     """The type that T stands for: what the arguments in its places have in common."""
-    found = []
+    taken = []
     for position, kind in enumerate(kinds):
         takes = signature.parameter(position).takes
         if takes == ("T",):
-            found.append(kind)
+            taken.append(kind)
         elif takes == ("array<T>",):
-            found.append(kind.element if kind.name == "array" else VOID)
-    return common(found, tightest_element)
+            taken.append(kind.element if kind.name == "array" else VOID)
+    return common(taken, tightest_element)
 
 
 def _filled(parameter: Parameter, kind: SparkType, shared: SparkType) -> SparkType:
@@ -89,8 +89,8 @@ def _template(result: str) -> tuple[SparkType, tuple[tuple[int, str], ...]]:
     """The result with `time(100)`, `time(101)`, … in the places of its references: types that no one writes."""
     names: list[tuple[int, str]] = []
 
-    def stand_in(found: re.Match[str]) -> str:
-        names.append((100 + len(names), found[0]))
+    def stand_in(word: re.Match[str]) -> str:
+        names.append((100 + len(names), word[0]))
         return f"time({names[-1][0]})"
 
     return parse_type(_REFERENCE.sub(stand_in, result)), tuple(names)
@@ -107,10 +107,10 @@ def _referenced(reference: str, signature: Signature, call: Call) -> SparkType:
     if reference == "T":
         shared = _shared(signature, call.kinds)
         return UNKNOWN if shared is None else shared
-    found = _REFERENCE.fullmatch(reference)
-    assert found is not None
-    position = int(found[1]) - 1
+    match = _REFERENCE.fullmatch(reference)
+    assert match is not None
+    position = int(match[1]) - 1
     kind = call.kinds[position] if position < len(call.kinds) else VOID
-    if kind == VOID and found[2]:
+    if kind == VOID and match[2]:
         return VOID
-    return getattr(kind, found[2]) if found[2] else kind
+    return getattr(kind, match[2]) if match[2] else kind

@@ -1,4 +1,4 @@
-"""What to write where types don't fit: the cast, the element or the other operator that was probably meant."""
+"""Remedies for types that don't fit: the cast, the element or the other operator that was probably meant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NESTED = ("array", "map", "struct")
 
 
 def inside(text: str, kind: SparkType) -> str | None:
-    """What to take out of a nested value in its place; None if it isn't nested."""
+    """The part to take out of a nested value in its place; None if it isn't nested."""
     if kind.name == "array":
         return f"{text} is an array: take an element of it, like {text}[0]."
     if kind.name == "map":
@@ -24,7 +24,7 @@ def inside(text: str, kind: SparkType) -> str | None:
 
 
 def of_operator(name: str, texts: Sequence[str], kinds: Sequence[SparkType]) -> str:
-    """What to write in place of an operator between two values that have nothing in common."""
+    """The text to write in place of an operator between two values that have nothing in common."""
     (left, right), (left_kind, right_kind) = texts, kinds
     if name == "+" and STRING in kinds and all(kind.name not in _NESTED for kind in kinds):
         return f"Write {left} || {right} to put texts together."
@@ -57,21 +57,21 @@ def _with_cast(name: str, texts: Sequence[str], kinds: Sequence[SparkType]) -> s
 
 
 def of_several(kinds: Sequence[SparkType]) -> str:
-    """What to write where several values must have a type in common."""
+    """The text to write where several values must have a type in common."""
     wanted = next((kind for kind in kinds if kind.name not in (*_NESTED, "string", "void")), STRING)
     return f"Let all of them have one type, like CAST(… AS {str(wanted).upper()})."
 
 
 def of_condition(text: str, kind: SparkType) -> str:
-    """What to write in place of a condition that is no BOOLEAN."""
+    """The text to write in place of a condition that is no BOOLEAN."""
     if kind.is_numeric:
         return f"A condition is BOOLEAN: write {text} <> 0."
     return inside(text, kind) or f"A condition is BOOLEAN: write {text} IS NOT NULL, or a comparison."
 
 
-def of_call(info: FunctionInfo, texts: Sequence[str], given: Sequence[SparkType]) -> str:
-    """What to write in place of a call whose arguments don't fit."""
-    for position, (text, kind) in enumerate(zip(texts, given, strict=False)):
+def of_call(info: FunctionInfo, texts: Sequence[str], types: Sequence[SparkType]) -> str:
+    """The text to write in place of a call whose arguments don't fit."""
+    for position, (text, kind) in enumerate(zip(texts, types, strict=False)):
         takes = info.signature.parameter(position).takes
         if any(accepts(name, kind) or cast_implicitly(kind, name) is not None for name in takes):
             continue
@@ -80,7 +80,7 @@ def of_call(info: FunctionInfo, texts: Sequence[str], given: Sequence[SparkType]
         wanted = next((name for name in takes if _is_plain(name) and can_cast(kind, parse_type(name))), None)
         if wanted is not None:
             return f"Write CAST({text} AS {wanted.upper()}) in place of {text}."
-    return of_several(given)
+    return of_several(types)
 
 
 def _is_plain(name: str) -> bool:
@@ -88,5 +88,5 @@ def _is_plain(name: str) -> bool:
 
 
 def of_boolean_sum(text: str, kind: SparkType) -> str | None:
-    """What to write in place of the sum of truth values."""
+    """The text to write in place of the sum of truth values."""
     return f"Write count_if({text}): how often it is true." if kind == BOOLEAN else None

@@ -27,7 +27,7 @@ _WRITTEN_OUT = (exp.Literal, exp.Boolean, exp.Null, exp.PropertyEQ, exp.Kwarg, e
 
 @dataclass(frozen=True)
 class Reading:
-    """What Spark reads where a node stands: a tree of plain calls, and the operands that its numbered columns stand
+    """The reading of a node by Spark: a tree of plain calls, and the operands that its numbered columns stand
     for.
     """
 

@@ -41,15 +41,15 @@ def view_actions(visit: Visit, view: str) -> Callable[[ViewStatus], None]:
     project = visit.service.project
 
     def pause() -> str:
-        project.pause(view, reason=f"{visit.access().name}, on the dashboard")
+        project.admin.pause(view, reason=f"{visit.access().name}, on the dashboard")
         return f"{view} rests after the batch that is being written."
 
     def resume() -> str:
-        project.resume(view)
+        project.admin.resume(view)
         return f"{view} goes on."
 
     def replay() -> str:
-        project.ask_replay(view)
+        project.admin.ask_replay(view)
         return f"{view} is built anew from the log; what it has is served until then."
 
     with ui.row().classes("gap-2 no-wrap"):

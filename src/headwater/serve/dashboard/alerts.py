@@ -42,22 +42,22 @@ def alerts_page(visit: Visit) -> None:
 
         async def refresh() -> None:
             try:
-                found = await run_in_threadpool(project.alerts)
+                newest = await run_in_threadpool(project.alerts)
             except HeadwaterError as error:
                 trouble.set_text(error.summary)
                 return
-            trouble.set_text(f"The webhook could not be told: {found.undelivered}" if found.undelivered else "")
-            none.set_visibility(not found.alerts)
-            alerts.set_visibility(bool(found.alerts))
-            alerts.rows = [alert_row(alert, found.at) for alert in found.alerts]
-            rules.rows = [rule_row(rule, found.alerts) for rule in found.rules]
+            trouble.set_text(f"The webhook could not be told: {newest.undelivered}" if newest.undelivered else "")
+            none.set_visibility(not newest.alerts)
+            alerts.set_visibility(bool(newest.alerts))
+            alerts.rows = [alert_row(alert, newest.at) for alert in newest.alerts]
+            rules.rows = [rule_row(rule, newest.alerts) for rule in newest.rules]
 
         ui.timer(2.0, refresh)
 
 
 def _table(*names: str, right: tuple[str, ...]) -> ui.table:
-    found = ui.table(rows=[], columns=columns(*names, right=right))
-    return found.classes("w-full").props("dense flat").style("border: 0")
+    table = ui.table(rows=[], columns=columns(*names, right=right))
+    return table.classes("w-full").props("dense flat").style("border: 0")
 
 
 def _who_is_told(visit: Visit) -> str:
@@ -81,7 +81,7 @@ def alert_row(alert: Alert, now: datetime) -> dict[str, Any]:
 def rule_row(rule: Rule, alerts: tuple[Alert, ...]) -> dict[str, Any]:
     """A rule in the table, with the worst state that one of its alerts is in."""
     states = {alert.state for alert in alerts if alert.rule == rule.name}
-    state = next((found for found in ("firing", "pending") if found in states), "quiet")
+    state = next((worse for worse in ("firing", "pending") if worse in states), "quiet")
     return {
         "state": state, "health": HEALTHS.get(state, "rest"), "rule": rule.name, "when": rule.when,
         "above": f"{rule.above:g}", "for": spell_duration(rule.lasting) if rule.lasting else "at once",

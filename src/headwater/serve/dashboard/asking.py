@@ -1,4 +1,4 @@
-"""What a page asks of a view: its newest rows, and a number over its time. No more is asked for than is shown."""
+"""Questions of a page about a view: its newest rows, and a number over its time. No more is asked for than is shown."""
 
 # ruff: noqa: S608  # names are those that the project declares, quoted; a fold is one of four
 from __future__ import annotations
@@ -16,8 +16,8 @@ from headwater.store import Order, Selection
 Points = list[tuple[datetime, float]]
 FOLDS = ("sum", "avg", "max", "min")
 POINTS, LOOKED_AT = 120, 5000
-"""How many points are drawn at most, and of how many of the newest rows where each row has a time of its own."""
-_WIDTHS = tuple(timedelta(seconds=found) for found in (1, 5, 10, 30, 60, 600, 3600, 86_400))
+"""So many points are drawn at most, of so many of the newest rows where each row has a time of its own."""
+_WIDTHS = tuple(timedelta(seconds=seconds) for seconds in (1, 5, 10, 30, 60, 600, 3600, 86_400))
 _FOLDED: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum, "avg": lambda values: sum(values) / len(values), "max": max, "min": min, "count": len,
 }  # fmt: skip
@@ -26,7 +26,7 @@ _FOLDED: dict[str, Callable[[Sequence[float]], float]] = {
 def newest(project: Project, planned: PlannedView, most: int) -> pa.Table:
     """The newest rows of a view, newest first; of one without a time any rows."""
     order = (Order(planned.time.name, descends=True),) if planned.time else ()
-    return project.select(planned.name, Selection(order=order, limit=most))[1]
+    return project.views.select(planned.name, Selection(order=order, limit=most))[1]
 
 
 def over_time(project: Project, planned: PlannedView, column: str | None, fold: str) -> Points:
@@ -51,11 +51,11 @@ def folded(pairs: Iterable[tuple[datetime, float]], fold: str, width: timedelta 
     >>> [value for _, value in folded(pairs, "sum", timedelta(seconds=2))]
     [1.0, 5.0]
     """
-    found: dict[datetime, list[float]] = {}
+    values: dict[datetime, list[float]] = {}
     for at, value in pairs:
         begin = at if width is None else at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % width
-        found.setdefault(begin, []).append(value)
-    return [(at, float(_FOLDED[fold](found[at]))) for at in sorted(found)][-POINTS:]
+        values.setdefault(begin, []).append(value)
+    return [(at, float(_FOLDED[fold](values[at]))) for at in sorted(values)][-POINTS:]
 
 
 def width_of(times: Sequence[datetime]) -> timedelta:

@@ -81,10 +81,10 @@ def figures(names: Sequence[str], column: str, values: Sequence[float], kind: Li
     }  # fmt: skip
 
 
-def ledger(found: Ledger) -> Options:
+def ledger(counted: Ledger) -> Options:
     """One bar that has to add up: every event has a fate."""
-    rest = {"remainder": abs(found.remainder)} if found.remainder else {}
-    counts = {fate: getattr(found, fate) for fate in FATES} | rest
+    rest = {"remainder": abs(counted.remainder)} if counted.remainder else {}
+    counts = {fate: getattr(counted, fate) for fate in FATES} | rest
     return {
         "animation": False,
         "tooltip": _TIP,
@@ -108,26 +108,24 @@ def scatter(points: Mapping[str, Points], limit: Points) -> Options:
     """
     tints = colours(list(points))
     series: list[Options] = [
-        {"name": source, "type": "scatter", "symbolSize": 5, "data": _data(found), "color": tints[source],
+        {"name": source, "type": "scatter", "symbolSize": 5, "data": _data(seen), "color": tints[source],
          "itemStyle": {"opacity": 0.75}}
-        for source, found in points.items()
+        for source, seen in points.items()
     ]  # fmt: skip
     line = {"name": "watermark", "type": "line", "showSymbol": False, "step": "end", "data": _data(limit),
             "color": FATES["dead"], "lineStyle": {"width": 1.6, "type": "dashed"}}  # fmt: skip
-    ages = [age for found in points.values() for _, age in found] + sorted(age for _, age in limit)[
-        : len(limit) // 2 + 1
-    ]
-    found = _chart([*series, line], "s", legend=True)
+    ages = [age for seen in points.values() for _, age in seen] + sorted(age for _, age in limit)[: len(limit) // 2 + 1]
+    drawn = _chart([*series, line], "s", legend=True)
     if not ages:
-        return found
+        return drawn
     height = {"max": round(1.2 * max(ages), 1)}
-    axis = found["yAxis"] | height | {"axisLabel": found["yAxis"]["axisLabel"] | {"showMaxLabel": False}}
-    return found | {"tooltip": _TIP, "yAxis": axis}
+    axis = drawn["yAxis"] | height | {"axisLabel": drawn["yAxis"]["axisLabel"] | {"showMaxLabel": False}}
+    return drawn | {"tooltip": _TIP, "yAxis": axis}
 
 
-def commits(found: Sequence[Commit]) -> Options:
+def commits(arrived: Sequence[Commit]) -> Options:
     """Commits as they arrived, with how many rows each has."""
-    return windows("rows", [(commit.at, commit.rows) for commit in found if commit.rows])
+    return windows("rows", [(commit.at, commit.rows) for commit in arrived if commit.rows])
 
 
 def _data(points: Points) -> list[list[float]]:

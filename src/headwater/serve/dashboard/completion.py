@@ -27,8 +27,8 @@ import('nicegui-codemirror').then(async (CM) => {
   const offer = (context) => {
     const dotted = context.matchBefore(/(\\w+)\\.(\\w*)$/);
     if (dotted) {
-      const found = names.tables[dotted.text.split('.')[0].toLowerCase()];
-      return found ? {from: dotted.from + dotted.text.indexOf('.') + 1, options: found, validFor: /^\\w*$/} : null;
+      const columns = names.tables[dotted.text.split('.')[0].toLowerCase()];
+      return columns ? {from: dotted.from + dotted.text.indexOf('.') + 1, options: columns, validFor: /^\\w*$/} : null;
     }
     const word = context.matchBefore(/\\w+$/);
     if (!word && !context.explicit) return null;
@@ -41,12 +41,12 @@ import('nicegui-codemirror').then(async (CM) => {
 
 
 def options_of(tables: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, Any]:
-    """What is offered: all names and, behind a table's name and a dot, its columns with their types."""
+    """The names that are offered: all and, behind a table's name and a dot, its columns with their types."""
     columns = {
-        name.lower(): [{"label": column, "type": "property", "detail": kind} for column, kind in found]
-        for name, found in tables.items()
+        name.lower(): [{"label": column, "type": "property", "detail": kind} for column, kind in typed]
+        for name, typed in tables.items()
     }
-    known = {str(option["label"]): option for found in columns.values() for option in found}
+    known = {str(option["label"]): option for offered in columns.values() for option in offered}
     named = [{"label": name, "type": "class", "detail": "view", "boost": 2} for name in tables]
     spelled = [{"label": name, "type": "function", "apply": f"{name}("} for name in FUNCTIONS]
     words = [{"label": word, "type": "keyword", "boost": -1} for word in WORDS]

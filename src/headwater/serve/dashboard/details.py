@@ -1,4 +1,4 @@
-"""What is looked at now and then of a view: the declaration, the execution, versions, and rows that came too late."""
+"""Details that are looked at now and then: the declaration, the execution, versions, and rows that came too late."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABS = ("definition", "how it runs", "versions", "late rows")
 KEEP_IN_THE_ADDRESS = "tab => history.replaceState(history.state, '', '?tab=' + encodeURIComponent(tab))"
 
 LATE = 200
-"""How many late rows are shown."""
+"""So many late rows are shown."""
 
 
 def details(visit: Visit, planned: PlannedView) -> None:
@@ -56,39 +56,39 @@ def _language(planned: PlannedView) -> Any:
 
 def versions(service: Service, name: str) -> None:
     """The versions that the store holds."""
-    found = [version_row(version) for version in service.project.explain(name).versions]
-    if found:
-        table(found, list(found[0]))
+    rows = [version_row(version) for version in service.project.explain(name).versions]
+    if rows:
+        table(rows, list(rows[0]))
     else:
         ui.label("There is no version yet.").classes("dim")
 
 
 def version_row(version: Version) -> dict[str, Any]:
     """A version in the table."""
-    found = version.position
+    at = version.position
     return {
         "version": version.target.version, "served": "yes" if version.promoted else "", "plan": version.fingerprint,
-        "batch": found.batch if found else None, "watermark": spelling.clock(found.watermark if found else None),
-        "read up to": ", ".join(f"{topic} {commit:,}" for topic, commit in found.commits) if found else "",
+        "batch": at.batch if at else None, "watermark": spelling.clock(at.watermark if at else None),
+        "read up to": ", ".join(f"{topic} {commit:,}" for topic, commit in at.commits) if at else "",
     }  # fmt: skip
 
 
 def _late(service: Service, name: str) -> None:
     """The rows that came too late; Spark looks for them in the log when they are asked for."""
-    place = ui.column().classes("w-full")
+    answer = ui.column().classes("w-full")
 
     async def look() -> None:
         try:
             with service.queries.taken():
-                found = await run_in_threadpool(service.project.late, name)
+                late = await run_in_threadpool(service.project.views.late, name)
         except HeadwaterError as error:
             ui.notify(error.summary, type="negative")
             return
-        rows = found.slice(max(0, found.num_rows - LATE)).to_pylist()
-        place.clear()
-        with place:
-            ui.label(f"{found.num_rows:,} rows came too late" + (f"; the last {LATE}" if found.num_rows > LATE else ""))
-            late = [row | {"late_by": spelling.seconds(row["late_by"].total_seconds())} for row in rows]
-            table(late, sorted(found.column_names, key=lambda column: column != "late_by"))
+        rows = late.slice(max(0, late.num_rows - LATE)).to_pylist()
+        answer.clear()
+        with answer:
+            ui.label(f"{late.num_rows:,} rows came too late" + (f"; the last {LATE}" if late.num_rows > LATE else ""))
+            spelled = [row | {"late_by": spelling.seconds(row["late_by"].total_seconds())} for row in rows]
+            table(spelled, sorted(late.column_names, key=lambda column: column != "late_by"))
 
     ui.button("look for them in the log", on_click=look, icon="search").props("outline dense no-caps size=sm")

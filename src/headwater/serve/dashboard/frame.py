@@ -1,4 +1,4 @@
-"""What every page has: the way to the others, light and dark, and words instead of a broken page."""
+"""The frame of every page: the way to the others, light and dark, and words instead of a broken page."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _header(visit: Visit) -> None:
 
 
 def _who(visit: Visit) -> None:
-    """Who looks at the page, and the way out; who has no session any more is sent to the login."""
+    """The visitor of the page, and the way out; who has no session any more is sent to the login."""
     access = visit.access()
     ui.label(f"{access.name} · {access.role}").classes("dim small").mark("who")
     with ui.element("form").props('method="post" action="/dashboard/logout"'):
@@ -89,13 +89,13 @@ def _who(visit: Visit) -> None:
 
 
 def _summed_up(history: History) -> tuple[str, Health]:
-    """How the whole is, in a few words."""
+    """The health of the whole, in a few words."""
     assert history.status is not None
     views = history.status.views
     for state in ("unsound", "stopped", "unreachable", "waiting", "paused", "starting"):
-        found = sum(view.state == state for view in views)
-        if found:
-            return f"{found} of {len(views)} views {state}", health_of(state)
+        affected = sum(view.state == state for view in views)
+        if affected:
+            return f"{affected} of {len(views)} views {state}", health_of(state)
     if any(view.ledger and view.ledger.remainder for view in views):
         return "a ledger doesn't add up", "bad"
     follow = sum(view.state == "following" for view in views)
@@ -128,14 +128,14 @@ def _navigation(visit: Visit, here: str) -> None:
 
 
 def _healths(history: History) -> dict[str, Health]:
-    """How each topic and each view is."""
+    """The health of each topic and each view."""
     status = history.status
     if status is None:
         return {}
-    found: dict[str, Health] = {topic.topic: "warn" if topic.waits else "good" for topic in status.topics}
+    healths: dict[str, Health] = {topic.topic: "warn" if topic.waits else "good" for topic in status.topics}
     for view in status.views:
-        found[view.view] = health_of(view.state, view.ledger.remainder if view.ledger else 0)
-    return found
+        healths[view.view] = health_of(view.state, view.ledger.remainder if view.ledger else 0)
+    return healths
 
 
 def _entry(name: str, target: str, here: str, icon: str | None = None) -> ui.element:
@@ -162,14 +162,14 @@ Strip = dict[str, tuple[ui.label, ui.label]]
 
 def strip(*names: str) -> Strip:
     """A row of figures; the labels that hold each one, and what is said below it."""
-    found = {}
+    labels = {}
     with ui.element("div").classes("strip"):
         for name in names:
             with ui.column():
                 ui.label(name).classes("dim small cut")
                 value = ui.label("–").classes("value figure cut")
-                found[name] = (value, ui.label(" ").classes("dim small cut figure"))
-    return found
+                labels[name] = (value, ui.label(" ").classes("dim small cut figure"))
+    return labels
 
 
 def fill(labels: Strip, figures: Mapping[str, tuple[str, str]]) -> None:
@@ -184,11 +184,11 @@ def chart(height: int = 150) -> ui.echart:
     return ui.echart({}).classes("w-full").style(f"height: {height}px")
 
 
-def draw(place: ui.echart, options: charts.Options) -> None:
+def draw(chart: ui.echart, options: charts.Options) -> None:
     """Draw a chart anew."""
-    place.options.clear()
-    place.options.update(options)
-    place.update()
+    chart.options.clear()
+    chart.options.update(options)
+    chart.update()
 
 
 def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -209,7 +209,7 @@ def cell(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell holds a number."""
+    """Tells whether a cell holds a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -229,8 +229,8 @@ def table(rows: list[dict[str, Any]], names: list[str]) -> ui.table:
     for column in named:
         if column["name"] in numbers:
             column[":format"] = in_digits(_digits(rows, column["name"]))
-    found = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else None)
-    return found.classes("w-full").props("dense flat")
+    drawn = ui.table(rows=cells, columns=named, pagination=20 if len(rows) > 20 else None)
+    return drawn.classes("w-full").props("dense flat")
 
 
 def in_digits(digits: int | None) -> str:
@@ -240,6 +240,6 @@ def in_digits(digits: int | None) -> str:
 
 
 def _digits(rows: list[dict[str, Any]], name: str) -> int | None:
-    """How many digits the decimals of a column have; None if they are none."""
+    """The number of digits that the decimals of a column have; None if they are none."""
     values = (row[name] for row in rows[:20])
     return max((-int(value.as_tuple().exponent) for value in values if isinstance(value, Decimal)), default=None)

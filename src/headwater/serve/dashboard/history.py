@@ -7,7 +7,6 @@ as long as the server runs, as one that is idle.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,14 +14,14 @@ from itertools import pairwise
 from typing import Self
 
 from headwater.operate import Status
-from headwater.operate.meanwhile import tell_failure
+from headwater.operate.meanwhile import meanwhile
 from headwater.operate.status import SourceStatus, TopicStatus, ViewStatus
 from headwater.project import Project
 
 EVERY, FINELY = timedelta(seconds=1), timedelta(minutes=5)
 COARSELY, KEPT = timedelta(seconds=15), timedelta(hours=1)
 SOURCES = 100
-"""How many sources of a topic are remembered."""
+"""So many sources of a topic are remembered."""
 
 
 @dataclass(frozen=True)
@@ -75,35 +74,25 @@ class History:
         self._fine: deque[Moment] = deque(maxlen=FINELY // EVERY)
         self._coarse: deque[Moment] = deque(maxlen=KEPT // COARSELY)
         self._sources: dict[str, dict[str, SourceStatus]] = {}
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, name="headwater-history", daemon=True)
+        self._asking = meanwhile("asking how the project is", self._ask, EVERY, at_once=True)
         self.status: Status | None = None
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._asking.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
+        self._asking.__exit__(None, None, None)
 
-    def _go_on(self) -> None:
-        told = ""
-        while True:
-            try:
-                self.take(self._project.status())
-                told = ""
-            except Exception as failure:  # there is nothing to draw for this second
-                told = tell_failure("asking how the project is", failure, told)
-            if self._ended.wait(EVERY.total_seconds()):
-                return
+    def _ask(self) -> None:
+        self.take(self._project.status())
 
     def take(self, status: Status) -> None:
         """Take a status in."""
-        found = moment_of(status)
-        if not self._coarse or found.at - self._coarse[-1].at >= COARSELY:
-            self._coarse.append(found)
-        self._fine.append(found)
+        moment = moment_of(status)
+        if not self._coarse or moment.at - self._coarse[-1].at >= COARSELY:
+            self._coarse.append(moment)
+        self._fine.append(moment)
         for topic in status.topics:
             known = self._sources.get(topic.topic, {}) | {source.name: source for source in topic.sources}
             newest = sorted(known.values(), key=lambda source: source.heard_at)[-SOURCES:]
@@ -115,18 +104,18 @@ class History:
         fine, coarse = list(self._fine), list(self._coarse)
         if not fine:
             return []
-        found = fine if span <= FINELY else [*coarse, *fine[-1:]]
-        return [moment for moment in found if moment.at >= fine[-1].at - span]
+        kept = fine if span <= FINELY else [*coarse, *fine[-1:]]
+        return [moment for moment in kept if moment.at >= fine[-1].at - span]
 
     def topic(self, name: str) -> TopicStatus | None:
-        """How a topic is now."""
+        """The status of a topic now."""
         topics = self.status.topics if self.status else ()
-        return next((found for found in topics if found.topic == name), None)
+        return next((topic for topic in topics if topic.topic == name), None)
 
     def view(self, name: str) -> ViewStatus | None:
-        """How a view is now."""
+        """The status of a view now."""
         views = self.status.views if self.status else ()
-        return next((found for found in views if found.view == name), None)
+        return next((view for view in views if view.view == name), None)
 
     def sources(self, topic: str) -> list[tuple[SourceStatus, bool]]:
         """The sources of a topic that were heard of, and whether each is idle now."""
@@ -137,7 +126,7 @@ class History:
 
 
 def moment_of(status: Status) -> Moment:
-    """What is kept of a status."""
+    """The figures of a status that are kept."""
     topics = {
         topic.topic: TopicMoment(topic.rows, topic.dead, _delay(status.at, topic.watermark)) for topic in status.topics
     }
@@ -145,11 +134,11 @@ def moment_of(status: Status) -> Moment:
 
 
 def _view(now: datetime, view: ViewStatus) -> ViewMoment:
-    found: dict[str, float | None] = {"delay": _delay(now, view.watermark)}
+    figures: dict[str, float | None] = {"delay": _delay(now, view.watermark)}
     if view.figures is not None:
         told = view.figures.as_dict(now)
-        found |= {name: told[name] for name in FIGURES}
-    known = {name: value for name, value in found.items() if value is not None}
+        figures |= {name: told[name] for name in FIGURES}
+    known = {name: value for name, value in figures.items() if value is not None}
     return ViewMoment(view.lag, view.ledger.late if view.ledger else 0, known)
 
 
@@ -164,7 +153,7 @@ def rates(moments: list[Moment], topic: str | None = None) -> list[tuple[datetim
 
     def events(moment: Moment) -> int:
         topics = moment.topics.values() if topic is None else [moment.topics[topic]] if topic in moment.topics else []
-        return sum(found.rows + found.dead for found in topics)
+        return sum(each.rows + each.dead for each in topics)
 
     return [
         (after.at, (events(after) - events(before)) / (after.at - before.at).total_seconds())

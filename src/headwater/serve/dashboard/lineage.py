@@ -19,11 +19,11 @@ from headwater.serve.dashboard.theme import Health, health_of
 
 PITCH, HEIGHT = 54, 44
 SHOWN = 8
-"""How many sources of a stream are drawn; the others are told by their number."""
+"""So many sources of a stream are drawn; the others are told by their number."""
 _FILLED = 0.8
-"""How much of a column's width a node takes."""
+"""The share of a column's width that a node takes."""
 _LETTERS = 1.4
-"""How many letters a per cent of the width holds, on a screen of usual width."""
+"""The letters that a per cent of the width holds, on a screen of usual width."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a node is: its left edge and its width in per cent, its top in pixels."""
+class Box:
+    """The box of a node: its left edge and its width in per cent, its top in pixels."""
 
     left: float
     width: float
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of a node now."""
+    """The words and the health of a node now."""
 
     text: str
     health: Health = "rest"
@@ -60,23 +60,21 @@ class Drawing:
     nodes: tuple[Node, ...]
     edges: tuple[tuple[str, str], ...]
 
-    def places(self) -> dict[str, Place]:
-        """Where each node is."""
+    def boxes(self) -> dict[str, Box]:
+        """The box of each node."""
         columns = self._columns()
-        width, most = 100 / max(1, len(columns)), max((len(found) for found in columns), default=1)
+        width, most = 100 / max(1, len(columns)), max((len(names) for names in columns), default=1)
         gap = width * (1 - _FILLED) * len(columns) / max(1, len(columns) - 1) if len(columns) > 1 else 0
         return {
-            name: Place(
-                column * (width * _FILLED + gap), width * _FILLED, (most - len(names)) * PITCH / 2 + place * PITCH
-            )
+            name: Box(column * (width * _FILLED + gap), width * _FILLED, (most - len(names)) * PITCH / 2 + row * PITCH)
             for column, names in enumerate(columns)
-            for place, name in enumerate(names)
+            for row, name in enumerate(names)
         }
 
     @property
     def height(self) -> int:
-        """How high the drawing is, in pixels."""
-        return max((len(found) for found in self._columns()), default=1) * PITCH - (PITCH - HEIGHT)
+        """The height of the drawing, in pixels."""
+        return max((len(column) for column in self._columns()), default=1) * PITCH - (PITCH - HEIGHT)
 
     def _columns(self) -> list[list[str]]:
         """The names of the nodes, column by column."""
@@ -89,20 +87,20 @@ class Drawing:
         for node in self.nodes:
             _depth(node.name, above, depths)
         last = max(depths.values(), default=0)
-        depths = {name: last if kinds[name] in ("store", "outlet") else found for name, found in depths.items()}
+        depths = {name: last if kinds[name] in ("store", "outlet") else depth for name, depth in depths.items()}
         columns: list[list[str]] = [[] for _ in range(last + 1)]
         ranks: dict[str, float] = {}
         for column, depth in zip(columns, range(last + 1), strict=True):
-            found = [node.name for node in self.nodes if depths[node.name] == depth]
-            column += sorted(found, key=lambda name: _middle(ranks[start] for start in above[name] if start in ranks))
-            ranks |= {name: place - (len(column) - 1) / 2 for place, name in enumerate(column)}
+            names = [node.name for node in self.nodes if depths[node.name] == depth]
+            column += sorted(names, key=lambda name: _middle(ranks[start] for start in above[name] if start in ranks))
+            ranks |= {name: row - (len(column) - 1) / 2 for row, name in enumerate(column)}
         return [column for column in columns if column]
 
     def lines(self) -> str:
         """The edges as SVG, in the same measures."""
-        places, paths = self.places(), []
+        boxes, paths = self.boxes(), []
         for start, end in self.edges:
-            a, b = places[start], places[end]
+            a, b = boxes[start], boxes[end]
             x, y, right, below = a.left + a.width, a.top + HEIGHT / 2, b.left, b.top + HEIGHT / 2
             half = (x + right) / 2
             paths.append(
@@ -118,12 +116,12 @@ def _depth(name: str, above: Mapping[str, list[str]], depths: dict[str, int]) ->
 
 
 def _middle(ranks: Iterable[float]) -> float:
-    found = list(ranks)
-    return sum(found) / len(found) if found else 0.0
+    known = list(ranks)
+    return sum(known) / len(known) if known else 0.0
 
 
 def drawing_of(graph: Mapping[str, Any], history: History) -> Drawing:
-    """What is drawn of a project: its graph, and before it the sources that streams have heard of."""
+    """The drawing of a project: its graph, and before it the sources that streams have heard of."""
     nodes, edges = [], []
     for stream in (node["name"] for node in graph["nodes"] if node["kind"] == "stream"):
         known = history.sources(stream)
@@ -133,7 +131,7 @@ def drawing_of(graph: Mapping[str, Any], history: History) -> Drawing:
             more = f"{len(known) - SHOWN} more sources"
             nodes.append(Node(f"{stream} …", "source", more, f"/dashboard/streams/{stream}"))
         edges += [(node.name, stream) for node in nodes if node.kind == "source" and node.name.startswith(f"{stream} ")]
-    nodes += [Node(found["name"], found["kind"], found["name"], _page(**found)) for found in graph["nodes"]]
+    nodes += [Node(node["name"], node["kind"], node["name"], _page(**node)) for node in graph["nodes"]]
     edges += [(edge["from"], edge["to"]) for edge in graph["edges"]]
     return Drawing(tuple(nodes), tuple(edges))
 
@@ -144,29 +142,29 @@ def _page(name: str, kind: str) -> str | None:
 
 
 def told(history: History) -> dict[str, Told]:
-    """What is said of each node now."""
+    """The words and the health of each node now."""
     status = history.status
     if status is None:
         return {}
-    found = _of_topics(status, history)
-    found |= {view.view: _of_view(view, status) for view in status.views}
-    found |= _of_stores(status)
-    return found | {outlet.sent.outlet: _of_outlet(outlet) for outlet in status.outlets}
+    by_node = _of_topics(status, history)
+    by_node |= {view.view: _of_view(view, status) for view in status.views}
+    by_node |= _of_stores(status)
+    return by_node | {outlet.sent.outlet: _of_outlet(outlet) for outlet in status.outlets}
 
 
 def _of_topics(status: Status, history: History) -> dict[str, Told]:
-    found, moments = {}, history.moments()
+    by_node, moments = {}, history.moments()
     for topic in status.topics:
         coming = spelling.per_second(recent_rate(moments, topic.topic))
         said = f"{coming} · watermark {spelling.behind(status.at, topic.watermark)}"
-        found[topic.topic] = Told(topic.waits or said, "warn" if topic.waits else "good")
+        by_node[topic.topic] = Told(topic.waits or said, "warn" if topic.waits else "good")
         many = len(topic.sources) > 1
         for source, idle in history.sources(topic.topic):
             silent = spelling.ago(status.at, source.heard_at)
             holds = source.holds and many and not idle
             text = f"idle for {silent}" if idle else "holds the watermark" if holds else f"heard {silent} ago"
-            found[f"{topic.topic} {source.name}"] = Told(text, "rest" if idle else "warn" if holds else "good")
-    return found
+            by_node[f"{topic.topic} {source.name}"] = Told(text, "rest" if idle else "warn" if holds else "good")
+    return by_node
 
 
 def _of_view(view: ViewStatus, status: Status) -> Told:
@@ -191,8 +189,8 @@ def _of_stores(status: Status) -> dict[str, Told]:
     return {
         name: Told("can't be asked", "bad")
         if name in broken
-        else Told(f"{spelling.rate(rows[name])} rows/s · {max(found):,} behind", "good")
-        for name, found in lags.items()
+        else Told(f"{spelling.rate(rows[name])} rows/s · {max(behind):,} behind", "good")
+        for name, behind in lags.items()
     }
 
 
@@ -208,7 +206,7 @@ class LineagePanel:
 
     def __init__(self, graph: Mapping[str, Any], history: History) -> None:
         self._graph, self._history = graph, history
-        self._place = ui.element("div").classes("w-full")
+        self._canvas = ui.element("div").classes("w-full")
         self._drawn: Drawing | None = None
         self._labels: dict[str, tuple[ui.element, ui.label, Told]] = {}
         self.refresh()
@@ -218,28 +216,28 @@ class LineagePanel:
         drawing = drawing_of(self._graph, self._history)
         if drawing != self._drawn:
             self._drawn = drawing
-            self._place.clear()
-            with self._place:
+            self._canvas.clear()
+            with self._canvas:
                 self._build(drawing)
-        for name, found in told(self._history).items():
-            if name in self._labels and self._labels[name][2] != found:
+        for name, now in told(self._history).items():
+            if name in self._labels and self._labels[name][2] != now:
                 card, label, before = self._labels[name]
-                label.set_text(found.text)
-                card.classes(remove=before.health, add=found.health)
-                self._labels[name] = (card, label, found)
+                label.set_text(now.text)
+                card.classes(remove=before.health, add=now.health)
+                self._labels[name] = (card, label, now)
 
     def _build(self, drawing: Drawing) -> None:
-        places = drawing.places()
-        most = int(_LETTERS * max((place.width for place in places.values()), default=0))
+        boxes = drawing.boxes()
+        most = int(_LETTERS * max((box.width for box in boxes.values()), default=0))
         self._labels = {}
         with ui.element("div").classes("lineage").style(f"height: {drawing.height}px"):
             ui.html(drawing.lines(), sanitize=False)
             for node in drawing.nodes:
-                place = places[node.name]
+                box = boxes[node.name]
                 card = ui.link(target=node.page) if node.page else ui.element("div")
                 card.classes("node rest")
                 card.props["title"] = node.title
-                card.style(f"left: {place.left:.2f}%; width: {place.width:.2f}%; top: {place.top:.0f}px")
+                card.style(f"left: {box.left:.2f}%; width: {box.width:.2f}%; top: {box.top:.0f}px")
                 with card:
                     ui.label(spelling.shortened(node.title, most)).classes("cut font-medium")
                     label = ui.label(node.kind).classes("cut dim small figure")

@@ -21,7 +21,7 @@ FIGURES = ("events in", "rows out", "lag", "end to end", "batch", "state", "wate
 CHARTS = ("events in and rows out, per second", "lag in commits", "end to end, p50", "batch time, p50",
           "watermark behind the clock", "late and dead")  # fmt: skip
 LINES = 8
-"""How many views a chart has lines for: those that are worst."""
+"""A chart has lines for so many views: those that are worst."""
 _LINK = """
 <q-td :props="props"><a :href="'/dashboard/views/' + props.row.view" class="accent flex items-center no-wrap gap-2">
   <span :class="'dot ' + props.row.health"></span><span class="cut">{{ props.row.view }}</span>
@@ -58,8 +58,8 @@ def overview(visit: Visit) -> None:
 
         def redraw() -> None:
             moments = history.moments(FINELY if span.value == 5 else KEPT)
-            for place, options in zip(drawn, charts_of(moments, tints()), strict=True):
-                draw(place, options)
+            for chart, options in zip(drawn, charts_of(moments, tints()), strict=True):
+                draw(chart, options)
 
         refresh()
         redraw()
@@ -79,17 +79,17 @@ def figures_of(history: History) -> dict[str, tuple[str, str]]:
     assert status is not None
     figures = [view.figures for view in status.views if view.figures]
     worst = max(status.views, key=lambda view: view.lag, default=None)
-    written = sum(found.rates(status.at)[1] for found in figures)
-    late = max((view.ledger for view in status.views if view.ledger), key=lambda found: found.late, default=None)
+    written = sum(each.rates(status.at)[1] for each in figures)
+    late = max((view.ledger for view in status.views if view.ledger), key=lambda ledger: ledger.late, default=None)
     remainder = sum(abs(view.ledger.remainder) for view in status.views if view.ledger)
     dead, rows = moments[-1].dead, moments[-1].rows
     return {
         "events in": (spelling.per_second(recent_rate(moments)), f"{spelling.count(rows)} in all"),
-        "rows out": (spelling.per_second(written), f"{spelling.count(sum(found.rows for found in figures))} in all"),
+        "rows out": (spelling.per_second(written), f"{spelling.count(sum(each.rows for each in figures))} in all"),
         "lag": (spelling.count(worst.lag if worst else 0), worst.view if worst and worst.lag else "commits behind"),
-        "end to end": _times([(found.freshness(0.5), found.freshness(0.99)) for found in figures]),
-        "batch": _times([(found.batch_time(0.5), found.batch_time(0.99)) for found in figures]),
-        "state": (spelling.size(sum(found.state_bytes for found in figures)), f"of {len(status.views)} views"),
+        "end to end": _times([(each.freshness(0.5), each.freshness(0.99)) for each in figures]),
+        "batch": _times([(each.batch_time(0.5), each.batch_time(0.99)) for each in figures]),
+        "state": (spelling.size(sum(each.state_bytes for each in figures)), f"of {len(status.views)} views"),
         "watermark": _watermark(status),
         "late": (spelling.count(late.late if late else 0), _late_share(late)),
         "dead": (spelling.count(dead), spelling.share(dead, dead + rows)),
@@ -101,10 +101,10 @@ def _late_share(late: Any) -> str:
     return f"{spelling.share(late.late, late.rows_in)} of {late.view}" if late and late.late else "none"
 
 
-def _times(found: list[tuple[float | None, float | None]]) -> tuple[str, str]:
+def _times(times: list[tuple[float | None, float | None]]) -> tuple[str, str]:
     """The middle of what half of the time suffices for, and the worst of what nearly always does."""
-    middle = sorted(half for half, _ in found if half is not None)
-    worst = [most for _, most in found if most is not None]
+    middle = sorted(half for half, _ in times if half is not None)
+    worst = [most for _, most in times if most is not None]
     return spelling.seconds(
         middle[len(middle) // 2] if middle else None
     ), f"p99 {spelling.seconds(max(worst, default=None))}"
@@ -112,7 +112,7 @@ def _times(found: list[tuple[float | None, float | None]]) -> tuple[str, str]:
 
 def _watermark(status: Status) -> tuple[str, str]:
     topic = min(
-        (found for found in status.topics if found.watermark.year > 1970), key=lambda it: it.watermark, default=None
+        (topic for topic in status.topics if topic.watermark.year > 1970), key=lambda it: it.watermark, default=None
     )
     if topic is None:
         return spelling.NONE, "no events yet"
@@ -122,29 +122,30 @@ def _watermark(status: Status) -> tuple[str, str]:
 
 def row_of(view: ViewStatus, now: datetime, colour: str) -> dict[str, Any]:
     """A view in the table, with the colour that its lines have."""
-    found, ledger = view.figures, view.ledger
-    coming, going = found.rates(now) if found else (None, None)
+    figures, ledger = view.figures, view.ledger
+    coming, going = figures.rates(now) if figures else (None, None)
     return {
         "view": view.view, "colour": colour, "health": health_of(view.state, ledger.remainder if ledger else 0),
         "state": view.state,
         "in/s": spelling.rate(coming), "out/s": spelling.rate(going), "lag": f"{view.lag:,}",
-        "p50": spelling.seconds(found.freshness(0.5) if found else None),
-        "p99": spelling.seconds(found.freshness(0.99) if found else None),
-        "batch p50": spelling.seconds(found.batch_time(0.5) if found else None),
-        "batch p99": spelling.seconds(found.batch_time(0.99) if found else None),
-        "state size": spelling.size(found.state_bytes if found else None),
+        "p50": spelling.seconds(figures.freshness(0.5) if figures else None),
+        "p99": spelling.seconds(figures.freshness(0.99) if figures else None),
+        "batch p50": spelling.seconds(figures.batch_time(0.5) if figures else None),
+        "batch p99": spelling.seconds(figures.batch_time(0.99) if figures else None),
+        "state size": spelling.size(figures.state_bytes if figures else None),
         "watermark": spelling.behind(now, view.watermark), "late": spelling.count(ledger.late if ledger else None),
     }  # fmt: skip
 
 
 def charts_of(moments: list[Moment], tints: Mapping[str, str]) -> list[charts.Options]:
-    """What is drawn of the history; each view has its colour."""
+    """The charts of the history; each view has its colour."""
     written = [
-        (found.at, sum(view.figures.get("rows_per_second", 0.0) for view in found.views.values())) for found in moments
+        (moment.at, sum(view.figures.get("rows_per_second", 0.0) for view in moment.views.values()))
+        for moment in moments
     ]
     lost = {
-        "late": [(found.at, float(found.late)) for found in moments],
-        "dead": [(found.at, float(found.dead)) for found in moments],
+        "late": [(moment.at, float(moment.late)) for moment in moments],
+        "dead": [(moment.at, float(moment.dead)) for moment in moments],
     }
     return [
         charts.lines({"events in": rates(moments), "rows out": written}, legend=True),
@@ -158,11 +159,11 @@ def charts_of(moments: list[Moment], tints: Mapping[str, str]) -> list[charts.Op
 
 def _by_view(moments: list[Moment], figure: str) -> dict[str, list[tuple[datetime, float]]]:
     """A figure of each view; of many views, of those that have most of it now."""
-    found: dict[str, list[tuple[datetime, float]]] = {}
+    by_name: dict[str, list[tuple[datetime, float]]] = {}
     for moment in moments:
         for name, view in moment.views.items():
             value = float(view.lag) if figure == "lag" else view.figures.get(figure)
             if value is not None:
-                found.setdefault(name, []).append((moment.at, value))
-    worst = sorted(found, key=lambda name: -found[name][-1][1])[:LINES]
-    return {name: found[name] for name in sorted(worst)}
+                by_name.setdefault(name, []).append((moment.at, value))
+    worst = sorted(by_name, key=lambda name: -by_name[name][-1][1])[:LINES]
+    return {name: by_name[name] for name in sorted(worst)}

@@ -1,4 +1,4 @@
-"""Which page is where. NiceGUI has one set of pages in a process: they show the project that was mounted last."""
+"""The pages, and where each is. NiceGUI has one set of pages in a process: they show the project mounted last."""
 
 from __future__ import annotations
 

@@ -38,26 +38,26 @@ def query_page(visit: Visit) -> None:
                     )
                     ui.label("Ctrl-Enter runs it; Ctrl-Space completes a name").classes("dim small")
                     told = ui.label().classes("dim small figure").mark("told")
-                place = ui.column().classes("w-full gap-3")
+                answer_area = ui.column().classes("w-full gap-3")
             _names(kept, text)
 
         async def answer() -> None:
             began = time.monotonic()
-            place.clear()
-            with place:
+            answer_area.clear()
+            with answer_area:
                 try:
                     question = Question(sql=text.value or " ")
                     await run_in_threadpool(check, service, question, visit.access())
-                    found = await run_in_threadpool(asked, service, question)
+                    answered = await run_in_threadpool(asked, service, question)
                 except HeadwaterError as error:
                     told.set_text("")
                     ui.label(str(error)).classes("whitespace-pre-wrap text-negative font-mono").mark("refusal")
                     return
-                more = ", and there are more" if found["truncated"] else ""
-                told.set_text(f"{len(found['rows']):,} rows{more} in {spelling.seconds(time.monotonic() - began)}")
-                names = [column["name"] for column in found["columns"]]
-                _chart(shown(found["rows"]), names)
-                table(found["rows"], names).mark("answer")
+                more = ", and there are more" if answered["truncated"] else ""
+                told.set_text(f"{len(answered['rows']):,} rows{more} in {spelling.seconds(time.monotonic() - began)}")
+                names = [column["name"] for column in answered["columns"]]
+                _chart(shown(answered["rows"]), names)
+                table(answered["rows"], names).mark("answer")
 
         go.on_click(answer)
         text.map_key("Mod-Enter", answer)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 TIMES = 9
-"""How many times as long as it took to be answered a page rests before it asks again: it takes a tenth of one core."""
+"""A page rests so many times as long as its answer took before it asks again: it takes a tenth of one core."""
 
 
 class Rest:
-    """When a page may ask again."""
+    """The rest of a page until it may ask again."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -19,7 +19,7 @@ class Rest:
 
     @property
     def is_over(self) -> bool:
-        """Whether the page has rested."""
+        """Tells whether the page has rested."""
         return self._clock() >= self._until
 
     @contextmanager

@@ -18,7 +18,7 @@ from headwater.serve.service import Service
 
 ROWS = 200
 COUNTED = "rows"
-"""What is chosen to see how many rows there are."""
+"""The choice that shows how many rows there are."""
 _OF_TODAY = """(cell) => (cell.value ?? '').startsWith(new Date().toISOString().slice(0, 10))
   ? cell.value.slice(11) : cell.value"""
 _CHOICE = "dense borderless options-dense"
@@ -42,11 +42,11 @@ class RowsPanel:
 
     async def refresh(self) -> None:
         """Show the rows as they are now."""
-        found = await run_in_threadpool(newest, self._service.project, self._planned, ROWS)
+        newest_rows = await run_in_threadpool(newest, self._service.project, self._planned, ROWS)
         key = self._planned.key.columns
-        self._rows = {str([row[name] for name in key or row]): row for row in found.to_pylist()}
+        self._rows = {str([row[name] for name in key or row]): row for row in newest_rows.to_pylist()}
         cells = shown(list(self._rows.values()))
-        rows = [found | {"__key": key} for key, found in zip(self._rows, cells, strict=True)]
+        rows = [shown_row | {"__key": key} for key, shown_row in zip(self._rows, cells, strict=True)]
         self._grid.run_grid_method("setGridOption", "rowData", rows)
 
 
@@ -72,13 +72,13 @@ def _grid(planned: PlannedView) -> ui.aggrid:
 
 def _definition(name: str, kind: pa.DataType) -> dict[str, Any]:
     """A column of the table: numbers to the right, with as many digits as their type has; today without its date."""
-    found: dict[str, Any] = {"field": name, "headerName": name, "headerTooltip": name}
+    definition: dict[str, Any] = {"field": name, "headerName": name, "headerTooltip": name}
     if pa.types.is_timestamp(kind):
-        return found | {":valueFormatter": _OF_TODAY, "tooltipField": name}
+        return definition | {":valueFormatter": _OF_TODAY, "tooltipField": name}
     if not _is_number(kind):
-        return found | {"tooltipField": name}
+        return definition | {"tooltipField": name}
     digits = kind.scale if pa.types.is_decimal(kind) else 0 if pa.types.is_integer(kind) else None
-    return found | {"type": "rightAligned", ":valueFormatter": f"(cell) => ({in_digits(digits)})(cell.value)"}
+    return definition | {"type": "rightAligned", ":valueFormatter": f"(cell) => ({in_digits(digits)})(cell.value)"}
 
 
 class ColumnPanel:

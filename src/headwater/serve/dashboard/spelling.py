@@ -1,11 +1,11 @@
-"""How figures are spelled: short enough for a card or a cell, with their unit."""
+"""The spelling of figures: short enough for a card or a cell, with their unit."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 NONE = "–"
-"""What stands where nothing is known yet."""
+"""The sign where nothing is known yet."""
 _THOUSAND = 1000
 _LARGE = ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -47,7 +47,7 @@ def per_second(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """How long something takes.
+    """The time that something takes.
 
     >>> [seconds(value) for value in (None, 0.0004, 0.35, 4.56, 75, 3_725, 200_000)]
     ['–', '0 ms', '350 ms', '4.56 s', '1 m 15 s', '1 h 2 m', '2 d 7 h']
@@ -77,12 +77,12 @@ def size(value: float | None) -> str:
     """
     if value is None:
         return NONE
-    found = float(value)
+    amount = float(value)
     for unit in ("B", "kB", "MB", "GB"):
-        if abs(found) < _THOUSAND:
-            return f"{_short(found)} {unit}"
-        found /= _THOUSAND
-    return f"{_short(found)} TB"
+        if abs(amount) < _THOUSAND:
+            return f"{_short(amount)} {unit}"
+        amount /= _THOUSAND
+    return f"{_short(amount)} TB"
 
 
 def _short(value: float) -> str:
@@ -96,8 +96,8 @@ def share(part: float, whole: float) -> str:
     >>> [share(0, 0), share(1, 3000), share(30, 400), share(400, 400)]
     ['0 %', '0.033 %', '7.5 %', '100 %']
     """
-    found = 100 * part / whole if whole else 0
-    return f"{found:.0f} %" if found >= 10 or not found else f"{found:.2g} %"
+    per_cent = 100 * part / whole if whole else 0
+    return f"{per_cent:.0f} %" if per_cent >= 10 or not per_cent else f"{per_cent:.2g} %"
 
 
 def clock(at: datetime | None) -> str:
@@ -106,14 +106,14 @@ def clock(at: datetime | None) -> str:
 
 
 def ago(now: datetime, at: datetime | None) -> str:
-    """How long before now an instant is."""
+    """The time from an instant to now."""
     return NONE if at is None or at.year <= 1970 else seconds(max(0.0, (now - at).total_seconds()))
 
 
 def behind(now: datetime, at: datetime | None) -> str:
-    """How far an instant is behind now, as a negative span."""
-    found = ago(now, at)
-    return found if found == NONE else f"−{found}"
+    """The time that an instant is behind now, as a negative span."""
+    span = ago(now, at)
+    return span if span == NONE else f"−{span}"
 
 
 def shortened(name: str, most: int) -> str:

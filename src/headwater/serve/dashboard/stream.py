@@ -33,7 +33,7 @@ def stream_page(visit: Visit, name: str) -> None:
     """Build the page."""
     project, history = visit.service.project, visit.history
     with page(visit, name, f"/dashboard/streams/{name}"):
-        topic = project.topic(name)
+        topic = project.declarations.topic(name)
         with ui.row().classes("items-center gap-2"):
             ui.label(topic.name).classes("text-lg font-medium")
             ui.label(topic.comment or "").classes("dim")
@@ -46,8 +46,8 @@ def stream_page(visit: Visit, name: str) -> None:
         letters, rest = _LettersPanel(visit, topic.name), Rest()
 
         async def ask(dead: int) -> None:
-            newest = await run_in_threadpool(project.log, topic.name, COMMITS)
-            commits.rows = [_commit(found) for found in reversed(newest[-LISTED:])]
+            newest = await run_in_threadpool(project.log.commits, topic.name, COMMITS)
+            commits.rows = [_commit(commit) for commit in reversed(newest[-LISTED:])]
             draw(arriving, charts.commits(newest))
             if topic.time is not None:
                 points = await run_in_threadpool(_points, project, topic.name, topic.time, newest)
@@ -73,19 +73,19 @@ def stream_page(visit: Visit, name: str) -> None:
 def _sources_panel() -> ui.table:
     with panel("sources"):
         names = ("source", "newest event", "behind", "last heard of")
-        found = ui.table(rows=[], row_key="source", columns=columns("source", "state", *names[1:], right=names[1:]))
-        found.add_slot("body-cell-source", _STATE)
-        return found.classes("w-full").props("dense flat").style("border: 0").mark("sources")
+        sources = ui.table(rows=[], row_key="source", columns=columns("source", "state", *names[1:], right=names[1:]))
+        sources.add_slot("body-cell-source", _STATE)
+        return sources.classes("w-full").props("dense flat").style("border: 0").mark("sources")
 
 
 def _commits_panel() -> tuple[ui.echart, ui.table]:
     numbers = ("commit", "rows", "watermark")
     with panel("commits, with how many rows each has"):
         drawn = chart(110)
-        found = ui.table(
+        listed = ui.table(
             rows=[], row_key="commit", columns=columns("commit", "kind", "rows", "watermark", "sources", right=numbers)
         )
-        return drawn, found.classes("w-full").props("dense flat").style("border: 0").mark("commits")  # fmt: skip
+        return drawn, listed.classes("w-full").props("dense flat").style("border: 0").mark("commits")  # fmt: skip
 
 
 def figures_of(status: TopicStatus, history: History) -> dict[str, tuple[str, str]]:
@@ -109,21 +109,21 @@ def figures_of(status: TopicStatus, history: History) -> dict[str, tuple[str, st
 def sources_of(history: History, topic: str) -> list[dict[str, Any]]:
     """The sources of a stream: where each is, and which holds the watermark back."""
     assert history.status is not None
-    now, found = history.status.at, []
+    now, rows = history.status.at, []
     for source, idle in history.sources(topic):
         state = "idle" if idle else "holds the watermark" if source.holds else "in time"
-        found.append(
+        rows.append(
             {"source": source.name, "state": state, "newest event": f"{source.newest_at:%H:%M:%S.%f}"[:-3],
              "behind": spelling.ago(now, source.newest_at),
              "last heard of": f"{spelling.ago(now, source.heard_at)} ago",
              "health": "rest" if idle else "warn" if source.holds else "good"}
         )  # fmt: skip
-    return found
+    return rows
 
 
-def _commit(found: Commit) -> dict[str, Any]:
-    return {"commit": found.number, "kind": found.kind, "rows": found.rows,
-            "watermark": spelling.clock(found.watermark), "sources": ", ".join(found.sources)}  # fmt: skip
+def _commit(commit: Commit) -> dict[str, Any]:
+    return {"commit": commit.number, "kind": commit.kind, "rows": commit.rows,
+            "watermark": spelling.clock(commit.watermark), "sources": ", ".join(commit.sources)}  # fmt: skip
 
 
 class _LettersPanel:
@@ -138,8 +138,8 @@ class _LettersPanel:
                 action(visit, "redrive", "replay", self._redrive)
             self._none = ui.label("Every event could be read.").classes("dim py-2")
             named = columns("seen", "error", "source", "reason", "event")
-            for found, width in zip(named, _WIDTHS, strict=True):
-                found |= {"style": f"width: {width}", "headerStyle": f"width: {width}"}
+            for column, width in zip(named, _WIDTHS, strict=True):
+                column |= {"style": f"width: {width}", "headerStyle": f"width: {width}"}
             self._table = ui.table(rows=[], columns=named, pagination=10).classes("w-full fixed-layout")
             self._table.props("dense flat").style("border: 0").mark("letters")
             self._table.add_slot("body-cell", '<q-td :props="props" :title="props.value">{{ props.value }}</q-td>')
@@ -150,13 +150,13 @@ class _LettersPanel:
         self._table.set_visibility(bool(dead))
         if dead == self._seen:
             return
-        found = await run_in_threadpool(self._visit.service.project.dead, self._topic)
+        letters = await run_in_threadpool(self._visit.service.project.dead, self._topic)
         self._seen = dead
         self._kinds.clear()
         with self._kinds:
-            for kind, number in Counter(found["error"].to_pylist()).most_common(5):
+            for kind, number in Counter(letters["error"].to_pylist()).most_common(5):
                 ui.label(f"{kind} {number:,}").classes("pill")
-        self._table.rows = letters_of(found.slice(max(0, found.num_rows - LETTERS)).to_pylist())
+        self._table.rows = letters_of(letters.slice(max(0, letters.num_rows - LETTERS)).to_pylist())
 
     def _redrive(self) -> str:
         with self._visit.service.appends.taken():
@@ -169,9 +169,9 @@ def letters_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Dead letters as the table shows them, newest first."""
     return shown(
         [
-            {"seen": spelling.clock(found["_arrived_at"]), "error": found["error"], "reason": found["reason"],
-             "source": found["source"], "event": (found["bytes"] or b"").decode("utf-8", "replace")[:200]}
-            for found in reversed(rows)
+            {"seen": spelling.clock(letter["_arrived_at"]), "error": letter["error"], "reason": letter["reason"],
+             "source": letter["source"], "event": (letter["bytes"] or b"").decode("utf-8", "replace")[:200]}
+            for letter in reversed(rows)
         ]
     )  # fmt: skip
 
@@ -187,17 +187,17 @@ def newest_of(commits: Sequence[Commit], rows: int) -> int:
 
 
 def _points(project: Project, topic: str, time: str, commits: Sequence[Commit]) -> Any:
-    """How old the newest events were when they arrived, by source; and how old one had to be to be late."""
+    """The ages of the newest events when they arrived, by source; and the age from which on one was late."""
     names = [time, "_source", "_arrived_at", "_watermark"]
     rows = project.read(topic, since=newest_of(commits, POINTS), columns=names)
     rows = rows.slice(max(0, rows.num_rows - POINTS)).to_pylist()
-    found: dict[str, list[tuple[datetime, float]]] = {}
+    by_source: dict[str, list[tuple[datetime, float]]] = {}
     for row in rows:
         age = (row["_arrived_at"] - row[time]).total_seconds()
-        found.setdefault(row["_source"], []).append((row["_arrived_at"], age))
+        by_source.setdefault(row["_source"], []).append((row["_arrived_at"], age))
     limit = [
         (row["_arrived_at"], (row["_arrived_at"] - row["_watermark"]).total_seconds())
         for row in rows[:: max(1, len(rows) // 200)]
         if row["_watermark"].year > 1970
     ]
-    return dict(sorted(found.items())), limit
+    return dict(sorted(by_source.items())), limit

@@ -1,4 +1,4 @@
-"""How the dashboard looks: colours for light and dark as variables of CSS, and the few classes that pages use."""
+"""The look of the dashboard: colours for light and dark as variables of CSS, and the few classes that pages use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ STYLE = (Path(__file__).parent / "theme.css").read_text("utf-8")
 
 def colours(names: Sequence[str]) -> dict[str, str]:
     """A colour for each name: the same one wherever the same names are drawn."""
-    return {name: SERIES[place % len(SERIES)] for place, name in enumerate(names)}
+    return {name: SERIES[number % len(SERIES)] for number, name in enumerate(names)}
 
 
 def health_of(state: str, remainder: int = 0) -> Health:
-    """How a view or an outlet is, by its state; a ledger that doesn't add up is never good."""
+    """The health of a view or an outlet, by its state; a ledger that doesn't add up is never good."""
     return "bad" if remainder else STATES.get(state, "rest")

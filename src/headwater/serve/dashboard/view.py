@@ -49,8 +49,8 @@ def view_page(visit: Visit, name: str) -> None:
             fill(labels, figures_of(status, whole.at))
             if status.ledger:
                 draw(ledger, charts.ledger(status.ledger))
-            for place, options in zip(drawn, charts_of(planned.name, visit.history.moments()), strict=True):
-                draw(place, options)
+            for echart, options in zip(drawn, charts_of(planned.name, visit.history.moments()), strict=True):
+                draw(echart, options)
             if status.version is not None and rest.is_over:
                 with rest.after(), suppress(HeadwaterError):  # the store is away: what is shown stays until it is back
                     await rows.refresh()
@@ -106,16 +106,19 @@ def trouble_of(view: ViewStatus) -> str | None:
 
 def figures_of(view: ViewStatus, now: datetime) -> dict[str, tuple[str, str]]:
     """The golden figures of a view, each with what is said below it."""
-    found, ledger = view.figures, view.ledger
-    coming, going = found.rates(now) if found else (None, None)
+    figures, ledger = view.figures, view.ledger
+    coming, going = figures.rates(now) if figures else (None, None)
     rows_in = ledger.rows_in if ledger else 0
     return {
         "events in": (spelling.per_second(coming), f"{spelling.count(rows_in)} in all"),
-        "rows out": (spelling.per_second(going), f"{spelling.count(found.rows if found else None)} written"),
+        "rows out": (spelling.per_second(going), f"{spelling.count(figures.rows if figures else None)} written"),
         "lag": (spelling.count(view.lag), "commits behind"),
-        "end to end": _times(found.freshness if found else None),
-        "batch": _times(found.batch_time if found else None),
-        "state": (spelling.size(found.state_bytes if found else None), f"{found.batches if found else 0:,} batches"),
+        "end to end": _times(figures.freshness if figures else None),
+        "batch": _times(figures.batch_time if figures else None),
+        "state": (
+            spelling.size(figures.state_bytes if figures else None),
+            f"{figures.batches if figures else 0:,} batches",
+        ),
         "watermark": (spelling.behind(now, view.watermark), spelling.clock(view.watermark)),
         "late": (
             spelling.count(ledger.late if ledger else None),
@@ -135,8 +138,8 @@ def charts_of(view: str, moments: list[Moment]) -> list[charts.Options]:
     """The figures of a view over time."""
 
     def line(figure: str) -> list[tuple[datetime, float]]:
-        found = [(moment.at, moment.views[view].figures) for moment in moments if view in moment.views]
-        return [(at, figures[figure]) for at, figures in found if figure in figures]
+        by_instant = [(moment.at, moment.views[view].figures) for moment in moments if view in moment.views]
+        return [(at, figures[figure]) for at, figures in by_instant if figure in figures]
 
     return [
         charts.lines({"in": line("events_per_second"), "out": line("rows_per_second")}, legend=True),

@@ -23,11 +23,11 @@ class Visit:
     request: HTTPConnection
 
     def access(self) -> Access:
-        """What the visitor may do now: a token may have been revoked since the page was opened."""
+        """The access of the visitor now: a token may have been revoked since the page was opened."""
         return self.door.access(self.request)
 
     def may(self, role: Role) -> bool:
-        """Whether the visitor may do what needs a role."""
+        """Tells whether the visitor may do what needs a role."""
         try:
             return self.access().allows(role)
         except TokenRefused:

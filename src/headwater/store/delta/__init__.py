@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 
@@ -26,12 +25,13 @@ from headwater.store.delta import upkeep
 from headwater.store.delta.changelog import entry_after, next_changes
 from headwater.store.delta.declaration import declaration_of, declare, is_as_declared
 from headwater.store.delta.edit import Edit, Wanted, edit, wanted_of
-from headwater.store.delta.failures import named
+from headwater.store.delta.failures import missing, named
 from headwater.store.delta.files import removed, write_changes, write_rows
-from headwater.store.delta.names import VERSIONS, check_names, folder_of, version_of
+from headwater.store.delta.names import VERSIONS, check_names
 from headwater.store.delta.note import Note, transaction
 from headwater.store.delta.shown import follow, promote, shown
 from headwater.store.delta.table import State, Table
+from headwater.store.delta.tables import Tables, rows_of
 from headwater.store.delta.values import decode, kept_schema
 from headwater.store.fit import within
 from headwater.store.options import CHANGES_RETENTION
@@ -42,17 +42,16 @@ from headwater.store.refusals import (
     is_promoted,
     name_taken,
     no_sql,
-    no_version,
     none_promoted,
     other_commits,
     other_plan,
     was_dropped,
 )
 from headwater.store.unfit import Unfit
-from headwater.store.whole import WholeRows
+from headwater.store.whole import Remote, WholeRows
 
 
-class DeltaStore:
+class DeltaStore(Remote):
     """A `Store` of Delta tables below a place; `storage` opens the folder of a path below it.
 
     The changelog, and what a batch has replaced, are kept for `changes_retention`: so long may a reader hold on to an
@@ -68,33 +67,32 @@ class DeltaStore:
         now: Callable[[], datetime] = wall_clock,
     ) -> None:
         self.place = place
-        self._storage = storage
         self._retention = changes_retention
         self._now = now
-        self._tables: dict[str, Table] = {}
+        self._tables = Tables(place, storage)
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         check_names(target)
         with named(self.place, target.view, target.version, "written"):
             self._check_free(target)
-            table = self._version(target.view, target.version)
+            table = self._tables.version(target.view, target.version)
             while True:
                 state = table.state()
                 note, actions = self._opened(target, fingerprint, state)
                 if table.commit(state, note.spell("open"), actions, "OPEN", self._at()):
                     break
             upkeep.sweep(table, state.number + 1)
-            follow(self._root(target.view), table, target, self._at())
+            follow(self._tables.root(target.view), table, target, self._at())
         return note.epoch
 
     def _check_free(self, target: Target) -> None:
         """Refuse a folder that something else has, and a version that is shown and is gone."""
-        root = self._root(target.view)
-        if not self._numbers(target.view) and root.entries.head() is not None:
+        root = self._tables.root(target.view)
+        if not self._tables.numbers(target.view) and root.entries.head() is not None:
             raise name_taken(self.place, "table", target.view)
         state = root.state()
-        if shown(state) == target.version and self._version(target.view, target.version).state().number < 0:
+        if shown(state) == target.version and self._tables.version(target.view, target.version).state().number < 0:
             raise altered(self.place, target.view, target.version)
         root.storage.write(f"{VERSIONS}/{target.version}", b"")
 
@@ -109,18 +107,19 @@ class DeltaStore:
         known, before = declaration_of(target.view, target.version, state)
         if before != fingerprint or known != target:
             raise other_plan(self.place, target, fingerprint, before, known == target)
-        there = set(self._version(target.view, target.version).storage.list(""))
-        if not is_as_declared(target, state) or not there.issuperset(state.files):
-            raise altered(self.place, target.view, target.version)
+        storage = self._tables.version(target.view, target.version).storage
+        gone = next(iter(sorted(set(state.files) - set(storage.list("")))), None)
+        if gone is not None or not is_as_declared(target, state):
+            raise altered(self.place, target.view, target.version, missing(gone and f"{storage.url}/{gone}"))
         return note.taken(self._now()), []
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
         wanted = wanted_of(target, batch)
         with named(self.place, target.view, target.version, "written"):
-            table = self._version(target.view, target.version)
+            table = self._tables.version(target.view, target.version)
             done = self._applied(table, target, epoch, batch, wanted)
-            root = self._root(target.view)
+            root = self._tables.root(target.view)
             follow(root, table, target, self._at())
             if done:
                 self._keep_up(table, root, target)
@@ -132,8 +131,8 @@ class DeltaStore:
             note = self._checked(state, target, epoch)
             if self._was_applied(table, state, note, target, batch):
                 return False
-            found = edit(wanted, batch, state.files, lambda add, columns: self._rows(table, target, add, columns))
-            if self._write(table, state, note, batch, found, target):
+            change = edit(wanted, batch, state.files, lambda add, columns: rows_of(table, target, add, columns))
+            if self._write(table, state, note, batch, change, target):
                 return True
 
     def _checked(self, state: State, target: Target, epoch: int) -> Note:
@@ -157,26 +156,26 @@ class DeltaStore:
             raise other_commits(target, batch, known)
         return True
 
-    def _write(self, table: Table, state: State, note: Note, batch: Batch, found: Edit, target: Target) -> bool:
+    def _write(self, table: Table, state: State, note: Note, batch: Batch, change: Edit, target: Target) -> bool:
         """Write the files of a batch, then its entry; False if another writer was faster, and the files are gone."""
         at, number, order = self._at(), state.number + 1, target.key if _sortable(target) else ()
-        added = write_rows(table.storage, number, found.rows, order, at)
-        changes = [] if found.changes is None else [write_changes(table.storage, number, found.changes)]
+        added = write_rows(table.storage, number, change.rows, order, at)
+        changes = [] if change.changes is None else [write_changes(table.storage, number, change.changes)]
         left = note.position
         after = upkeep.trimmed(table, note.reached(batch), self._now() - self._retention)
         told = after.spell(
             "batch",
-            changed=found.changed,
+            changed=change.changed,
             applied_at=microseconds(self._now()),
             watermark_before=None if left is None else microseconds(left.watermark),
         )
         actions = [
-            *({"remove": removed(add, at)} for add in found.removed),
+            *({"remove": removed(add, at)} for add in change.removed),
             *({"add": add} for add in added),
-            *({"cdc": change} for change in changes),
+            *({"cdc": written} for written in changes),
             transaction(batch.position.batch, at),
         ]
-        if table.commit(state, told, actions, "MERGE" if found.removed else "WRITE", at):
+        if table.commit(state, told, actions, "MERGE" if change.removed else "WRITE", at):
             return True
         for action in (*added, *changes):
             table.storage.delete(action["path"])
@@ -190,60 +189,50 @@ class DeltaStore:
         upkeep.tidy(root, root.state().number, before)
 
     def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come."""
+        """The position of a version."""
         with named(self.place, view, version, "read"):
-            note = self._note(view, version)
+            note = self._tables.note(view, version)
         return note.position if note else None
 
     def ledger(self, view: str, version: int) -> dict[str, int]:
         """The sums of all batches' counts."""
         with named(self.place, view, version, "read"):
-            note = self._note(view, version)
+            note = self._tables.note(view, version)
         return {name: note.ledger[name] for name in sorted(note.ledger)} if note else {}
-
-    def _note(self, view: str, version: int) -> Note | None:
-        """What is known of a version; None if there is none."""
-        state = self._version(view, version).state()
-        note = Note.read(state.note) if state.number >= 0 else None
-        return None if note is None or note.dropped else note
 
     def promote(self, view: str, version: int) -> None:
         """Let the view's own name stand for this version, in one step."""
         with named(self.place, view, version, "written"):
-            if self._note(view, version) is None:
-                raise self._unknown(view, version)
-            promote(self._root(view), self._version(view, version), view, version, self._at())
+            if self._tables.note(view, version) is None:
+                raise self._tables.unknown(view, version)
+            promote(self._tables.root(view), self._tables.version(view, version), view, version, self._at())
 
     def promoted(self, view: str) -> int | None:
         """The version that the view's name stands for."""
         with named(self.place, view, 0, "read"):
-            return shown(self._root(view).state())
+            return shown(self._tables.root(view).state())
 
     def versions(self, view: str) -> tuple[Version, ...]:
         """Every version that is there, in the order of their numbers."""
-        promoted, found = self.promoted(view), []
-        for number in self._numbers(view):
+        promoted, versions = self.promoted(view), []
+        for number in self._tables.numbers(view):
             with named(self.place, view, number, "read"):
-                state = self._version(view, number).state()
+                state = self._tables.version(view, number).state()
             note = Note.read(state.note) if state.number >= 0 else Note(dropped=True)
             if not note.dropped:
                 target, fingerprint = declaration_of(view, number, state)
-                found.append(Version(target, fingerprint, note.epoch, note.position, number == promoted))
-        return tuple(found)
-
-    def _numbers(self, view: str) -> list[int]:
-        with named(self.place, view, 0, "read"):
-            return sorted(int(name) for name in self._root(view).storage.list(VERSIONS) if name.isdigit())
+                versions.append(Version(target, fingerprint, note.epoch, note.position, number == promoted))
+        return tuple(versions)
 
     def drop(self, view: str, version: int) -> None:
         """Remove a version and all that belongs to it."""
         with named(self.place, view, version, "written"):
-            table = self._version(view, version)
+            table = self._tables.version(view, version)
             while True:
-                state, note = table.state(), self._note(view, version)
+                state, note = table.state(), self._tables.note(view, version)
                 if note is None:
                     return
-                if shown(self._root(view).state()) == version:
+                if shown(self._tables.root(view).state()) == version:
                     raise is_promoted(view, version)
                 gone = [{"remove": removed(add, self._at())} for add in state.files.values()]
                 left = Note(epoch=note.epoch, holder=note.holder, taken_at=note.taken_at, dropped=True)
@@ -263,7 +252,7 @@ class DeltaStore:
     def read(self, view: str, version: int | None = None, span: Span | None = None) -> pa.Table:
         """The rows of a version, by default of the promoted one, with exactly the declared types; all, or of a span."""
         with named(self.place, view, version or 0, "read"):
-            table = self._root(view) if version is None else self._version(view, version)
+            table = self._tables.root(view) if version is None else self._tables.version(view, version)
             try:
                 return self._read(table, view, version, span)
             except FileNotFoundError:  # a reader that was slower than the retention, or someone deleted the file
@@ -274,61 +263,41 @@ class DeltaStore:
         number = shown(state) if version is None else version
         if number is None:
             raise none_promoted(view)
-        if self._note(view, number) is None:
-            raise self._unknown(view, number)
-        target, _ = declaration_of(view, number, self._version(view, number).state())
-        parts = [self._rows(table, target, state.files[path], None) for path in state.paths]
+        if self._tables.note(view, number) is None:
+            raise self._tables.unknown(view, number)
+        target, _ = declaration_of(view, number, self._tables.version(view, number).state())
+        parts = [rows_of(table, target, state.files[path], None) for path in state.paths]
         rows = pa.concat_tables(parts) if parts else kept_schema(target.columns).empty_table()
         try:
-            found = decode(target, rows)
+            decoded = decode(target, rows)
         except Unfit as cause:
             raise altered(self.place, view, number) from cause
-        return found if span is None else within(found, span)
-
-    def _rows(self, table: Table, target: Target, add: Any, columns: list[str] | None) -> pa.Table:
-        """The rows of a file, with the types that the table has."""
-        wanted = [column for column in target.columns if columns is None or column.name in columns]
-        schema = kept_schema(wanted)
-        found = table.rows(add, columns).select(schema.names)
-        return pa.Table.from_arrays([found[field.name].cast(field.type) for field in schema], names=schema.names)
+        return decoded if span is None else within(decoded, span)
 
     def index(self, view: str, version: int, column: str) -> None:  # noqa: ARG002  # the protocol's signature
         """Nothing to do: each file has the range of every instant in it."""
         with named(self.place, view, version, "read"):
-            if self._note(view, version) is None:
-                raise self._unknown(view, version)
+            if self._tables.note(view, version) is None:
+                raise self._tables.unknown(view, version)
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed."""
+        """The changes of the batches after `since`."""
         last = since.batch if isinstance(since, Position) else since
         while True:
             with named(self.place, view, version, "read"):
-                if self._note(view, version) is None:
-                    raise self._unknown(view, version)
-                table = self._version(view, version)
+                if self._tables.note(view, version) is None:
+                    raise self._tables.unknown(view, version)
+                table = self._tables.version(view, version)
                 state = table.state()
-                found = next_changes(table, state, declaration_of(view, version, state)[0], last)
-            if found is None:
+                changes = next_changes(table, state, declaration_of(view, version, state)[0], last)
+            if changes is None:
                 return
-            last = found[0]
-            yield found[1]
+            last, rows = changes
+            yield rows
 
     def close(self) -> None:
         """Let go of what is known of the tables."""
         self._tables.clear()
-
-    def _root(self, view: str) -> Table:
-        return self._table(folder_of(view))
-
-    def _version(self, view: str, version: int) -> Table:
-        return self._table(f"{folder_of(view)}/{version_of(version)}")
-
-    def _table(self, path: str) -> Table:
-        found = self._tables.get(path)
-        return found if found is not None else self._tables.setdefault(path, Table(self._storage(path)))
-
-    def _unknown(self, view: str, version: int) -> Exception:
-        return no_version(view, version, [found.target.version for found in self.versions(view)])
 
     def _at(self) -> int:
         return milliseconds(self._now())

@@ -1,4 +1,4 @@
-"""What changed, batch by batch: Delta's change data feed, read back as the changelog of a view.
+"""The changelog, batch by batch: Delta's change data feed, read back as the changelog of a view.
 
 A batch that only adds rows has no file of changes: its data files are its inserts, as Delta has it. Compaction may have
 replaced those since; they are kept for as long as the changes are.
@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.errors import LogDamaged
 from headwater.log.entry import Entry
 from headwater.log.journal import instant
 from headwater.store.changes import changes_table
@@ -28,13 +29,16 @@ def next_changes(table: Table, state: State, target: Target, since: int | None) 
     if since is not None and note.trimmed > since:
         raise no_longer_kept(target.view, since, note.trimmed)
     start = note.kept if since is None else entry_after(table, note.kept, state.number, since)
-    for entry in table.between(start, state.number):
-        if entry.note is not None and entry.note["kind"] == "batch" and entry.note["changed"]:
-            try:
+    for number in range(start, state.number + 1):
+        try:
+            entry = table.at(number)
+            if entry.note is not None and entry.note["kind"] == "batch" and entry.note["changed"]:
                 return entry.note["position"][0], _changes(table, target, entry, entry.note)
-            except FileNotFoundError:
-                trimmed = Note.read(table.state().note).trimmed
-                raise no_longer_kept(target.view, since or 0, trimmed) from None
+        except (FileNotFoundError, LogDamaged):
+            now = Note.read(table.state().note)
+            if number >= now.kept:
+                raise  # nobody has let go of it
+            raise no_longer_kept(target.view, since or 0, now.trimmed) from None
     return None
 
 
@@ -52,9 +56,7 @@ def entry_after(table: Table, first: int, last: int, batch: int) -> int:
 def _reached(table: Table, number: int) -> int:
     """The batch that the table had come to with an entry; other tools' entries say nothing of it."""
     while number >= 0:
-        entry = table.entries.read(number)
-        if entry is None:
-            break
+        entry = table.at(number)
         if entry.note is not None:
             position = entry.note["position"]
             return position[0] if position else -1
@@ -64,8 +66,8 @@ def _reached(table: Table, number: int) -> int:
 
 def _changes(table: Table, target: Target, entry: Entry, note: dict[str, Any]) -> pa.Table:
     written = list(entry.of("cdc"))
-    found = [table.read(action["path"], action["size"]) for action in written or entry.of("add")]
-    rows = pa.concat_tables(found)
+    parts = [table.read(action["path"], action["size"]) for action in written or entry.of("add")]
+    rows = pa.concat_tables(parts)
     if not written:
         rows = rows.append_column("_change_type", pa.array(["insert"] * rows.num_rows, pa.string()))
     kinds = {kind: rows.filter(pc.equal(rows["_change_type"], kind)) for kind in _KINDS}

@@ -44,7 +44,7 @@ def declare_shown(target: Target, root: State, at: int) -> list[Action]:
 
 
 def _protocol(target: Target, features: list[str], *, local: bool = False) -> Action:
-    """What a reader and a writer must know. Timestamps without a zone need a reader that has heard of them."""
+    """The protocol of readers and writers. Timestamps without a zone need a reader that has heard of them."""
     local = local or any("timestamp[us]" in str(field.type) for field in kept_schema(target.columns))
     if not local:
         plain: dict[str, Any] = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
@@ -85,6 +85,6 @@ def declaration_of(view: str, version: int, state: State) -> tuple[Target, str]:
 
 
 def is_as_declared(target: Target, state: State) -> bool:
-    """Whether the table still has the columns that it was given."""
-    found: bool = json.loads(state.metadata["schemaString"]) == json.loads(_schema(target))
-    return found
+    """Tells whether the table still has the columns that it was given."""
+    same: bool = json.loads(state.metadata["schemaString"]) == json.loads(_schema(target))
+    return same

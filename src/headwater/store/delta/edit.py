@@ -1,4 +1,4 @@
-"""What a batch does to the files of a version: which are replaced, which rows are written, and what changed by it.
+"""The edit of a batch: the files of a version that it replaces, the rows that it writes, and the changes.
 
 Where rows replace others, the files that have one of the batch's keys are read, the rows that change are taken out, and
 what is left is written anew with the batch's rows. A row that is as it was is no change. Where rows are only added,
@@ -48,29 +48,29 @@ class Wanted:
 
     @property
     def replaces(self) -> bool:
-        """Whether a row may replace another one."""
+        """Tells whether a row may replace another one."""
         return bool(self.target.key) and self.target.emit is not Emit.FINAL
 
 
 def wanted_of(target: Target, batch: Batch) -> Wanted:
     """The batch fitted to its target; `BatchRefused` if it has what the target can't take."""
     upserts = encode(target.columns, without_nulls(target, batch, fitted(target, batch.upserts, target.columns)))
-    found = Wanted(target, upserts, upserts.slice(0, 0).select(list(target.key)))
-    if not found.replaces:
+    wanted = Wanted(target, upserts, upserts.slice(0, 0).select(list(target.key)))
+    if not wanted.replaces:
         if batch.deletes.num_rows:
             raise only_added(target, batch)
-        return found
+        return wanted
     keys = _comparable(upserts.select(list(target.key)))
     last = last_of_each_key(keys) if upserts.num_rows else None
     upserts = upserts if last is None else upserts.take(last)
     if not batch.deletes.num_rows:
-        return Wanted(target, upserts, found.deletes)
+        return Wanted(target, upserts, wanted.deletes)
     deletes = encode(target.key_columns, fitted(target, batch.deletes, target.key_columns))
     return Wanted(target, upserts, deletes.take(not_written(_comparable(deletes), keys)))
 
 
 def edit(wanted: Wanted, batch: Batch, files: Mapping[str, Mapping[str, Any]], read: Read) -> Edit:
-    """What the batch does to these files."""
+    """The edit of these files by the batch."""
     key = list(wanted.target.key)
     if wanted.replaces:
         keys = pa.concat_tables([wanted.upserts.select(key), wanted.deletes])
@@ -108,14 +108,14 @@ def _replaced(wanted: Wanted, keys: pa.Table, files: Sequence[Mapping[str, Any]]
         "update_postimage": upserts.take(pa.array(changed)),
         "delete": there.take(pa.array(deleted)),
     }
-    return Edit(tuple(files[place] for place in touched), rows, changes_of(images), number)
+    return Edit(tuple(files[at] for at in touched), rows, changes_of(images), number)
 
 
 def changes_of(images: Mapping[str, pa.Table]) -> pa.Table:
     """Rows with Delta's name of what became of them; images before and after an update are in the same order."""
     named = [
-        found.append_column("_change_type", pa.array([kind] * found.num_rows, pa.string()))
-        for kind, found in images.items()
+        rows.append_column("_change_type", pa.array([kind] * rows.num_rows, pa.string()))
+        for kind, rows in images.items()
     ]
     return pa.concat_tables(named)
 
@@ -123,22 +123,22 @@ def changes_of(images: Mapping[str, pa.Table]) -> pa.Table:
 def _left(there: pa.Table, parts: Sequence[pa.Table], ends: Places, touched: Places, gone: Places) -> pa.Table:
     """The rows of the touched files that stay."""
     keep = np.zeros(there.num_rows, np.bool_)
-    for place in touched:
-        keep[ends[place] - parts[place].num_rows : ends[place]] = True
+    for number in touched:
+        keep[ends[number] - parts[number].num_rows : ends[number]] = True
     keep[gone] = False
     return there.filter(pa.array(keep))
 
 
 def _met(there: pa.Table, keys: pa.Table) -> tuple[Places, Places]:
-    """The places of the rows that have one of the keys, and the places of those keys. Each key comes once."""
-    count, names = there.num_rows, [f"k{place}" for place in range(keys.num_columns)]
+    """The positions of the rows that have one of the keys, and the positions of those keys. Each key comes once."""
+    count, names = there.num_rows, [f"k{position}" for position in range(keys.num_columns)]
     pairs = zip(_comparable(there), _comparable(keys), strict=True)
     both = pa.table(
         [*(pa.concat_arrays(pair) for pair in pairs), pa.array(np.arange(count + keys.num_rows))],
-        names=[*names, "place"],
+        names=[*names, "position"],
     )
-    found = both.group_by(names, use_threads=False).aggregate([("place", "min"), ("place", "max")])
-    first, last = found["place_min"].to_numpy(), found["place_max"].to_numpy()
+    groups = both.group_by(names, use_threads=False).aggregate([("position", "min"), ("position", "max")])
+    first, last = groups["position_min"].to_numpy(), groups["position_max"].to_numpy()
     met = (first < count) & (last >= count)
     return first[met], last[met] - count
 
@@ -155,7 +155,7 @@ def _as_comparable(key: pa.Array) -> pa.Array:
 
 
 def _differ(old: pa.Table, new: pa.Table, key: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows are not the same in both."""
+    """The rows that are not the same in both."""
     differs = np.zeros(old.num_rows, np.bool_)
     for name in old.column_names:
         if name not in key:
@@ -170,8 +170,8 @@ def _differ_in(old: pa.Array, new: pa.Array) -> np.ndarray[Any, np.dtype[np.bool
     if pa.types.is_floating(old.type):
         same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(old), pc.is_nan(new)), False))
     same = pc.or_(same, pc.and_(old.is_null(), new.is_null()))
-    found: np.ndarray[Any, np.dtype[np.bool_]] = ~same.to_numpy(zero_copy_only=False)
-    return found
+    differ: np.ndarray[Any, np.dtype[np.bool_]] = ~same.to_numpy(zero_copy_only=False)
+    return differ
 
 
 def _spelled(array: pa.Array) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What a failure of the storage below a Delta store means to whoever runs it."""
+"""Failures of the storage below a Delta store, and what they mean to whoever runs it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from headwater.errors import LogDamaged, LogUnavailable, StoreDenied, StoreUnava
 from headwater.store.refusals import WHOLE_OR_NOTHING, altered
 
 
+def missing(file: str | None) -> LogDamaged | None:
+    """A file that isn't there, if it is known which."""
+    return LogDamaged(f'the file "{file}" is missing', path=file) if file else None
+
+
 @contextmanager
 def named(place: str, view: str, version: int, what: str) -> Iterator[None]:
     """Turn a failure into an operator's error that names the place."""
     try:
         yield
     except LogDamaged as cause:
-        raise altered(place, view, version) from cause
+        raise altered(place, view, version, cause) from cause
     except FileNotFoundError as cause:
-        raise altered(place, view, version) from cause
+        raise altered(place, view, version, missing(cause.filename)) from cause
     except (LogUnavailable, OSError) as cause:
         below = cause.__cause__ if isinstance(cause, LogUnavailable) else cause
         reason = getattr(below, "strerror", None) or str(below)

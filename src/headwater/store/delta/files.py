@@ -7,9 +7,9 @@ tools shorten texts and round instants.
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from headwater.log.datafile import as_parquet
 from headwater.log.storage import Storage
-from headwater.store.delta.names import CHANGES, file_of, number_of
+from headwater.store.delta.names import CHANGES, file_of, merged_of, number_of
 
 LARGEST = 250_000
 """Rows in a file: a batch that changes one of them writes the whole file anew."""
@@ -34,11 +34,12 @@ def write_rows(storage: Storage, number: int, rows: pa.Table, order: Sequence[st
     if rows.num_rows > LARGEST and order:
         rows = rows.sort_by([(name, "ascending") for name in order])
     parts = [rows.slice(start, LARGEST) for start in range(0, rows.num_rows, LARGEST)]
-    return [_added(storage, file_of(number, place, uuid.uuid4().hex), part, at) for place, part in enumerate(parts)]
+    return [_added(storage, partial(file_of, number, part_number), part, at) for part_number, part in enumerate(parts)]
 
 
-def _added(storage: Storage, path: str, rows: pa.Table, at: int) -> dict[str, Any]:
+def _added(storage: Storage, named: Callable[[pa.Buffer], str], rows: pa.Table, at: int) -> dict[str, Any]:
     data = as_parquet(rows)
+    path = named(data)
     storage.write(path, data)
     return {
         "path": path,
@@ -52,13 +53,13 @@ def _added(storage: Storage, path: str, rows: pa.Table, at: int) -> dict[str, An
 
 def write_merged(storage: Storage, path: str, rows: pa.Table, at: int) -> dict[str, Any]:
     """Write the rows of files that follow each other as one that sorts where the first of them, at `path`, does."""
-    name = f"{path[:26]}{uuid.uuid4().hex}.parquet"
-    return _added(storage, name, rows, at) | {"dataChange": False}
+    return _added(storage, partial(merged_of, path), rows, at) | {"dataChange": False}
 
 
 def write_changes(storage: Storage, number: int, changes: pa.Table) -> dict[str, Any]:
     """Write changes for an entry, durably; the `cdc` action for them."""
-    path, data = f"{CHANGES}/{file_of(number, 0, uuid.uuid4().hex)}", as_parquet(changes)
+    data = as_parquet(changes)
+    path = f"{CHANGES}/{file_of(number, 0, data)}"
     storage.write(path, data)
     return {"path": path, "partitionValues": {}, "size": data.size, "dataChange": False}
 
@@ -77,7 +78,7 @@ def removed(add: Mapping[str, Any], at: int, *, data_change: bool = True) -> dic
 
 def statistics(rows: pa.Table) -> dict[str, Any]:
     """Delta's statistics of some rows: how many, and of columns that can be compared the range and the NULLs."""
-    ranges = {name: found for name in rows.column_names if (found := range_of(rows[name])) is not None}
+    ranges = {name: ends for name in rows.column_names if (ends := range_of(rows[name])) is not None}
     plain = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]
     return {
         "numRecords": rows.num_rows,
@@ -95,8 +96,8 @@ def range_of(column: pa.ChunkedArray) -> Range | None:
     ):
         return None
     try:
-        found = pc.min_max(column).as_py()
-        ends = _spelled(found["min"]), _spelled(found["max"])
+        values = pc.min_max(column).as_py()
+        ends = _spelled(values["min"]), _spelled(values["max"])
     except (ValueError, OverflowError):  # an instant that Python doesn't have
         return None
     return None if None in ends else ends

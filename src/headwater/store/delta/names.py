@@ -10,11 +10,18 @@ The folder of a version starts with `_`, so that a VACUUM of the table above lea
 
 from __future__ import annotations
 
+import re
+import uuid
+from typing import Any
+
 from headwater.errors import ArgumentRefused
+from headwater.log.seal import named
 from headwater.store.protocol import Target
 
 VERSIONS = "_versions"
 CHANGES = "_change_data"
+_OWN = re.compile(r"(\d{20})-\d{4}-[0-9a-f]{32}(-[0-9a-f]{8})?\.parquet")
+"""Files from before there were checksums have none in their names."""
 
 
 def folder_of(view: str) -> str:
@@ -31,22 +38,29 @@ def version_of(version: int) -> str:
     return f"_v{version}"
 
 
-def file_of(number: int, part: int, identity: str) -> str:
-    """A file of rows, named for the entry that it is written for: names sort as rows were added."""
-    return f"{number:020d}-{part:04d}-{identity}.parquet"
+def file_of(number: int, part: int, data: Any) -> str:
+    """A file of rows, named for the entry that it is written for: names sort as rows were added.
+
+    The name ends in the checksum of its bytes.
+    """
+    return named(f"{number:020d}-{part:04d}-{uuid.uuid4().hex}", data)
+
+
+def merged_of(path: str, data: Any) -> str:
+    """A file that sorts where the one at `path` does, whose rows it has."""
+    return named(f"{path[:25]}-{uuid.uuid4().hex}", data)
 
 
 def number_of(path: str) -> int:
     """The number of the entry that a file was written for; −1 if it isn't a file of ours."""
-    name = path.rpartition("/")[2]
-    own = len(name) == len(file_of(0, 0, "0" * 32)) and name[:20].isdigit()
-    return int(name[:20]) if own else -1
+    own = _OWN.fullmatch(path.rpartition("/")[2])
+    return int(own[1]) if own else -1
 
 
 def check_names(target: Target) -> None:
     """Refuse names that a Delta table can't have."""
     names = [column.name.lower() for column in target.columns]
-    doubled = [name for place, name in enumerate(names) if name in names[:place]]
+    doubled = [name for position, name in enumerate(names) if name in names[:position]]
     if target.view and not doubled and not set(names) & {"_change_type", "_commit_version", "_commit_timestamp"}:
         return
     told = f'Two columns are called "{doubled[0]}" but for capitals.' if doubled else "It has no name."

@@ -1,4 +1,4 @@
-"""What Headwater knows of a version, in the note of every entry of its table: epoch, position, ledger, changelog.
+"""The note of a version, in every entry of its table: its epoch, position, ledger and changelog.
 
 Each entry carries all of it on, so that the newest one says everything. What readers of other tools are to see of it is
 in a `txn` action of the same entry: the number of the newest batch, for the application `headwater`.

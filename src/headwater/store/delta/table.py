@@ -3,12 +3,16 @@
 The *state* of a table is what its newest entry leaves behind: the data files, the metadata, and Headwater's newest
 note. It is carried on entry by entry; the newest one that is known is read again each time, so that a table that was
 deleted, or deleted and made again, is noticed.
+
+Entries and files are checked as those of the log are: by seals and links, by the witness of the newest one, by density
+and by the checksums in the names of files. What isn't as it was written is refused with `LogDamaged`.
 """
 
 from __future__ import annotations
 
+import errno
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +20,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headwater.errors import LogDamaged
+from headwater.log.datafile import DataFile
 from headwater.log.entry import FOLDER, Action, Entry, EntryLog
+from headwater.log.integrity import FileAltered, open_checked
 from headwater.log.storage import Storage
+from headwater.log.witness import Witness
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,8 @@ class Table:
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self.entries = EntryLog(storage)
+        self.entries = EntryLog(storage, required=("kind",))
+        self.witness = Witness(storage)
         self._state = State()
         self._checkpointed: int | None = None
         self._guard = threading.Lock()
@@ -65,19 +74,24 @@ class Table:
                 state = self._loaded()
             for entry in self.entries.after(state.number):
                 state = state.after(entry)
+            self.entries.refuse_hole_behind(state.number)
             self._state = state
             return state
 
     def commit(self, state: State, note: Mapping[str, Any], actions: Sequence[Action], operation: str, at: int) -> bool:
         """Write the entry after a state, durably; False if another writer was faster. `at` is in milliseconds."""
-        return self.entries.write(state.number + 1, dict(note), actions, operation=operation, at=at)
+        number = state.number + 1
+        if not self.entries.write(number, dict(note), actions, operation=operation, at=at):
+            return False
+        self.witness.note(number, self.entries.seal_at(number) or "")
+        return True
 
-    def between(self, first: int, last: int) -> Iterator[Entry]:
-        """The entries from one number to another, those that are no longer there left out."""
-        for number in range(first, last + 1):
-            entry = self.entries.read(number)
-            if entry is not None:
-                yield entry
+    def at(self, number: int) -> Entry:
+        """The entry of a number that is kept; `LogDamaged` if it isn't there."""
+        entry = self.entries.read(number)
+        if entry is None:
+            raise self.entries.damage.missing(number, number, f"Entry {self._state.number} is there.")
+        return entry
 
     def rows(self, add: Mapping[str, Any], columns: list[str] | None = None) -> pa.Table:
         """The rows of a file, or some of their columns; `FileNotFoundError` if it is gone."""
@@ -85,28 +99,37 @@ class Table:
 
     def read(self, path: str, size: int, columns: list[str] | None = None) -> pa.Table:
         """The rows of a file that an entry names."""
-        with self.storage.open(path, size) as source:
-            return pq.ParquetFile(source).read(columns=columns)
+        url = f"{self.storage.url}/{path}"
+        try:
+            with open_checked(self.storage, DataFile(path, size, 0, {}, {})) as source:
+                return pq.ParquetFile(source).read(columns=columns)
+        except FileNotFoundError as cause:
+            raise FileNotFoundError(errno.ENOENT, "the file is missing", url) from cause
+        except (FileAltered, pa.ArrowInvalid) as cause:
+            raise LogDamaged(f'the file "{url}" is damaged', detail=f"{cause}.", path=url) from cause
 
     def _loaded(self) -> State:
-        """The state as of the newest checkpoint, or before the first entry."""
+        """The state as of the newest checkpoint, or before the first entry; what is behind it must be there."""
+        seen, head = self.witness.read(), self.entries.head()
+        if seen is not None:
+            seen.require(self.entries, -1 if head is None else head)
         number = self.entries.checkpoint()
         data = None if number is None else self.storage.read(f"{FOLDER}/{number:020d}.checkpoint.parquet")
         entry = None if number is None else self.entries.read(number)
         if number is None or data is None or entry is None:
             return State()
-        found = pq.read_table(pa.BufferReader(data), columns=["add", "metaData", "protocol"]).to_pydict()
-        actions = {name: [action for action in column if action is not None] for name, column in found.items()}
+        columns = pq.read_table(pa.BufferReader(data), columns=["add", "metaData", "protocol"]).to_pydict()
+        actions = {name: [action for action in column if action is not None] for name, column in columns.items()}
         files = {add["path"]: _plain(add) for add in actions["add"]}
         metadata, protocol = _plain(actions["metaData"][0]), _plain(actions["protocol"][0])
         return State(number, files, self._note(entry), metadata, protocol, entry)
 
     def _note(self, entry: Entry) -> Mapping[str, Any]:
         """The newest note of ours, at an entry or before it: maintenance by other tools leaves none."""
-        found: Entry | None = entry
-        while found is not None and found.note is None:
-            found = self.entries.read(found.number - 1)
-        return found.note if found is not None and found.note is not None else {}
+        older: Entry | None = entry
+        while older is not None and older.note is None:
+            older = self.entries.read(older.number - 1)
+        return older.note if older is not None and older.note is not None else {}
 
     @property
     def checkpointed(self) -> int:
@@ -125,8 +148,8 @@ class Table:
 
 def _plain(action: Mapping[str, Any]) -> dict[str, Any]:
     """An action of a checkpoint as an entry has it: maps are objects, and what isn't there is left out."""
-    found = {name: value for name, value in action.items() if value is not None}
+    plain = {name: value for name, value in action.items() if value is not None}
     for name in ("partitionValues", "configuration", "tags"):
         with suppress(KeyError):
-            found[name] = dict(found[name])
-    return found
+            plain[name] = dict(plain[name])
+    return plain

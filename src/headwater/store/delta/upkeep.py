@@ -27,7 +27,7 @@ _logger = logging.getLogger("headwater.store")
 CHECKPOINT_EVERY = 100
 """Entries between two checkpoints."""
 SMALL_FILES = 24
-"""How many small files there may be before they are merged."""
+"""The number of small that files there may be before they are merged."""
 
 
 def compact(table: Table, state: State, at: int) -> None:

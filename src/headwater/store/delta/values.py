@@ -1,4 +1,4 @@
-"""How a value of each type is kept in a Delta table: as Delta's own type, wherever it has one.
+"""Values of each type in a Delta table: as Delta's own type, wherever it has one.
 
 TIME                      text, `10:30:00.250`
 INTERVAL DAY TO SECOND    a number of microseconds
@@ -38,7 +38,7 @@ def kept_schema(columns: Sequence[Column]) -> pa.Schema:
 def encode(columns: Sequence[Column], table: pa.Table) -> pa.Table:
     """The rows as they are kept."""
     pairs = zip(columns, table.columns, strict=True)
-    arrays = [_encoded(whole(found), column.type) for column, found in pairs]
+    arrays = [_encoded(whole(values), column.type) for column, values in pairs]
     return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in kept_schema(columns)]))
 
 
@@ -55,8 +55,8 @@ def _encoded(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array.cast(pa.int64())
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.string())
-    found = instants.encode(array) if pa.types.is_time(kind) else nested.encode(array, kind)
-    return pa.array(found, pa.string())
+    texts = instants.encode(array) if pa.types.is_time(kind) else nested.encode(array, kind)
+    return pa.array(texts, pa.string())
 
 
 def _decoded(array: pa.Array, kind: pa.DataType) -> pa.Array:

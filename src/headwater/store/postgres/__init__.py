@@ -22,11 +22,12 @@ from headwater.store.postgres.answers import answer, declared_types
 from headwater.store.postgres.bookkeeping import BOOKS, shape_of
 from headwater.store.postgres.connections import Connection
 from headwater.store.postgres.database import Database, lock
-from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.names import check_names, images_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
 from headwater.store.postgres.selection import can, select
+from headwater.store.postgres.staging import Staging
 from headwater.store.postgres.transfer import copied_out, copy_into
+from headwater.store.postgres.version_tables import VersionTables
 from headwater.store.protocol import Batch, Span, Target
 from headwater.store.refusals import (
     altered,
@@ -45,7 +46,7 @@ _NOT_HELD = ("22", "23", "54")
 """Classes of SQLSTATE for values that can't be written: data exceptions, violated constraints, limits."""
 
 
-class PostgresStore(TableStore[Layout]):
+class PostgresStore(TableStore[VersionTables]):
     """A `Store` in a schema of a PostgreSQL database; the schema is created when it is first used.
 
     `parameters` are libpq's, beside those of the URL and of the environment (PGHOST and so on). `lock_timeout` is how
@@ -76,30 +77,30 @@ class PostgresStore(TableStore[Layout]):
             statement_timeout=statement_timeout,
             silence_timeout=silence_timeout,
         )
-        super().__init__(self._database.place, self._database, BOOKS, Layout, changes_retention, now)
+        super().__init__(self._database.place, self._database, BOOKS, VersionTables, changes_retention, now)
 
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         check_names(target)
         with self._database.writing() as connection:
             lock(connection, target.view)
-            found = self._books.recorded(connection, target.view, target.version)
-            if found is None:
-                self._create(connection, self._layout(target), fingerprint)
+            recorded = self._books.recorded(connection, target.view, target.version)
+            if recorded is None:
+                self._create(connection, self._tables(target), fingerprint)
             else:
-                self._check(connection, target, fingerprint, *found)
+                self._check(connection, target, fingerprint, *recorded)
             for columns in target.serving.indexes:
-                connection.execute(self._layout(target).index(*columns))
-            connection.execute(Layout(target).comment())
+                connection.execute(self._tables(target).index(*columns))
+            connection.execute(VersionTables(target).comment())  # targets that differ in comments are equal
             return self._books.take_epoch(connection, target.view, target.version, self._now())
 
-    def _create(self, connection: Connection, layout: Layout, fingerprint: str) -> None:
-        target = layout.target
+    def _create(self, connection: Connection, tables: VersionTables, fingerprint: str) -> None:
+        target = tables.target
         for name in (table_of, images_of, changes_of):
             self._check_free(connection, name(target.view, target.version))
-        for statement in layout.create():
+        for statement in tables.create():
             connection.execute(statement)
-        shape = shape_of(connection, _tables(layout))
+        shape = shape_of(connection, _names(target))
         self._books.record_version(connection, target, fingerprint, shape, self._now())
 
     def _check_free(self, connection: Connection, name: str) -> None:
@@ -113,51 +114,52 @@ class PostgresStore(TableStore[Layout]):
         same = self._books.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
             raise other_plan(self.place, target, fingerprint, before, same)
-        if shape_of(connection, _tables(self._layout(target))) != shape:
+        if shape_of(connection, _names(target)) != shape:
             raise altered(self.place, target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
-        layout = self._layout(target)
-        rows = rows_of(layout, batch)
+        tables = self._tables(target)
+        staging, rows = Staging(tables), rows_of(tables, batch)
         with self._database.writing() as connection:
             with _refusing(target, batch):
                 # before the epoch is locked: a process that is stopped here keeps nobody waiting
-                _stage(connection, layout, rows)
+                _put_on(connection, staging, rows)
             self._books.check_epoch(connection, target, epoch)
             if self._books.was_applied(connection, target, batch):
                 return False
             with _refusing(target, batch):
-                changes = self._write(connection, layout, batch.position.batch, rows)
+                changes = self._write(connection, staging, batch.position.batch, rows)
             self._books.record_batch(connection, target, batch.position, self._now(), [changes])
             self._books.add_to_ledger(connection, target, batch.ledger)
-            changelog.trim(connection, layout, self._now() - self._retention)
+            changelog.trim(connection, tables, self._now() - self._retention)
         return True
 
-    def _write(self, connection: Connection, layout: Layout, batch: int, rows: Rows) -> int:
+    def _write(self, connection: Connection, staging: Staging, batch: int, rows: Rows) -> int:
         """Write the rows that are on the stage, and their changes; how many changed."""
-        if not layout.replaces:
-            return min(connection.execute(statement).rowcount for statement in layout.add(batch))
+        tables = staging.tables
+        if not tables.replaces:
+            return min(connection.execute(statement).rowcount for statement in staging.add(batch))
         changes = 0
         for pattern in patterns_of(rows.deletes):
-            changes += connection.execute(layout.delete(batch, pattern)).rowcount
-        for pattern in patterns_of([rows.upserts[place] for place in layout.key]):
-            connection.execute(layout.meet(pattern))
-        logged, *written = [connection.execute(statement).rowcount for statement in layout.write_met(batch)]
+            changes += connection.execute(staging.delete(batch, pattern)).rowcount
+        for pattern in patterns_of([rows.upserts[position] for position in tables.key]):
+            connection.execute(staging.meet(pattern))
+        logged, *written = [connection.execute(statement).rowcount for statement in staging.write_met(batch)]
         if sum(written) != logged:  # a row that was met isn't where it was: only someone else can have written it
-            raise altered(self.place, layout.target.view, layout.target.version)
+            raise altered(self.place, tables.target.view, tables.target.version)
         return changes + logged
 
     def promote(self, view: str, version: int) -> None:
         """Let the view's own name stand for this version, in one step; what was granted on it stays granted."""
         with self._database.writing() as connection:
             lock(connection, view)
-            layout = self._layout(self._books.target_of(connection, view, version))
+            tables = self._tables(self._books.target_of(connection, view, version))
             kind = promotion.kind_of(connection, view)
             if kind not in (None, "view"):
                 raise name_taken(self.place, str(kind), view)
             self._database.grant(connection)
-            promotion.swap(connection, layout, exists=kind is not None)
+            promotion.swap(connection, tables, exists=kind is not None)
             self._database.grant(connection, view)
             self._books.record_promoted(connection, view, version)
 
@@ -168,34 +170,36 @@ class PostgresStore(TableStore[Layout]):
         with self._database.answering() as connection:
             return answer(connection, sql, limit, declared)
 
-    def _fetch(self, connection: Connection, layout: Layout, span: Span | None) -> list[pa.Array]:
-        return copied_out(connection, layout.select(span), len(layout.codecs))
+    def _fetch(self, connection: Connection, tables: VersionTables, span: Span | None) -> list[pa.Array]:
+        return copied_out(connection, tables.select(span), len(tables.codecs))
 
-    def _can(self, connection: Connection, layout: Layout, part: Condition | Order) -> bool:  # noqa: ARG002
-        return can(layout.target.type_of(part.column), part)
+    def _can(self, connection: Connection, tables: VersionTables, part: Condition | Order) -> bool:  # noqa: ARG002
+        return can(tables.target.type_of(part.column), part)
 
-    def _select(self, connection: Connection, layout: Layout, selection: Selection) -> Iterator[list[pa.Array]]:
-        width = len(selection.of(layout.target.columns))
-        yield copied_out(connection, select(layout, selection), width)
+    def _select(self, connection: Connection, tables: VersionTables, selection: Selection) -> Iterator[list[pa.Array]]:
+        width = len(selection.of(tables.target.columns))
+        yield copied_out(connection, select(tables, selection), width)
 
-    def _next_changes(self, connection: Connection, layout: Layout, since: int | None) -> tuple[int, pa.Table] | None:
-        return changelog.next_changes(connection, layout, since)
+    def _next_changes(
+        self, connection: Connection, tables: VersionTables, since: int | None
+    ) -> tuple[int, pa.Table] | None:
+        return changelog.next_changes(connection, tables, since)
 
     def _lock(self, connection: Connection, view: str) -> None:
         lock(connection, view)
 
-    def _remove(self, connection: Connection, layout: Layout) -> None:
+    def _remove(self, connection: Connection, tables: VersionTables) -> None:
         self._books.epoch_of(
-            connection, layout.target.view, layout.target.version
+            connection, tables.target.view, tables.target.version
         )  # a batch that is applied goes first
-        for statement in layout.drop():
+        for statement in tables.drop():
             connection.execute(statement)
 
     def index(self, view: str, version: int, column: str) -> None:
         """Let spans of a column be found without reading all rows."""
         with self._database.writing() as connection:
             lock(connection, view)
-            connection.execute(self._layout(self._books.target_of(connection, view, version)).index(column))
+            connection.execute(self._tables(self._books.target_of(connection, view, version)).index(column))
 
 
 @contextmanager
@@ -212,13 +216,12 @@ def _refusing(target: Target, batch: Batch) -> Iterator[None]:
         raise batch_refused(target, batch, f"{reason} ({told}).") from cause
 
 
-def _stage(connection: Connection, layout: Layout, rows: Rows) -> None:
-    connection.execute(layout.prepare())
-    copy_into(connection, layout.stage, range(len(layout.columns)), rows.upserts)
+def _put_on(connection: Connection, staging: Staging, rows: Rows) -> None:
+    connection.execute(staging.prepare())
+    copy_into(connection, staging.stage, range(len(staging.tables.columns)), rows.upserts)
     if rows.deletes:
-        copy_into(connection, layout.gone, layout.key, rows.deletes)
+        copy_into(connection, staging.gone, staging.tables.key, rows.deletes)
 
 
-def _tables(layout: Layout) -> list[str]:
-    target = layout.target
+def _names(target: Target) -> list[str]:
     return [quoted(name(target.view, target.version)) for name in (table_of, images_of)]

@@ -35,27 +35,27 @@ def answer(connection: Connection, sql: str, limit: int | None, declared: Declar
         raise _refusal(sql, cause) from cause
     result = cursor.pgresult
     assert result is not None
-    names = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
-    origins = [result.ftable(place) for place in range(result.nfields)]
+    names = [(result.fname(position) or b"").decode() for position in range(result.nfields)]
+    origins = [result.ftable(position) for position in range(result.nfields)]
     tables = _tables(connection, origins)
     arrays = []
-    for place, name in enumerate(names):
-        values = [result.get_value(row, place) for row in range(result.ntuples)]
+    for position, name in enumerate(names):
+        values = [result.get_value(row, position) for row in range(result.ntuples)]
         texts = pa.array([None if value is None else bytes(value).decode() for value in values], pa.string())
-        kind = declared.get((tables.get(origins[place], ""), name))
-        arrays.append(_typed(texts, kind, result.ftype(place), result.fmod(place)))
+        kind = declared.get((tables.get(origins[position], ""), name))
+        arrays.append(_typed(texts, kind, result.ftype(position), result.fmod(position)))
     return pa.Table.from_arrays(arrays, names=names)
 
 
 def declared_types(connection: Connection) -> Declared:
     """The declared types, by table or view and column; of a view those of the promoted version."""
     promoted: dict[str, int] = dict(connection.execute("SELECT view, version FROM headwater_promoted").fetchall())
-    found = {}
+    types = {}
     for target in BOOKS.targets(connection):
         names = [table_of(target.view, target.version)]
         names += [target.view] if promoted.get(target.view) == target.version else []
-        found.update({(name, column.name): column.type for name in names for column in target.columns})
-    return found
+        types.update({(name, column.name): column.type for name in names for column in target.columns})
+    return types
 
 
 def _tables(connection: Connection, origins: list[int]) -> dict[int, str]:

@@ -17,7 +17,7 @@ Texts = Callable[[pa.Array], pa.Array]
 
 
 def can_be_array(kind: pa.DataType) -> bool:
-    """Whether a type is an ARRAY of values that PostgreSQL has arrays of, as one has them."""
+    """Tells whether a type is an ARRAY of values that PostgreSQL has arrays of, as one has them."""
     if not pa.types.is_list(kind):
         return False
     inner = kind.value_type
@@ -45,9 +45,9 @@ def decode(kind: pa.DataType, read: Texts) -> Texts:
 
     def decoded(texts: pa.Array) -> pa.Array:
         lists = [None if text is None else list(_elements(text, kind)) for text in texts.to_pylist()]
-        values = read(pa.array([element for found in lists for element in found or ()], pa.string()))
-        ends = accumulate((len(found or ()) for found in lists), initial=0)
-        missing = pa.array([found is None for found in lists], pa.bool_())
+        values = read(pa.array([element for elements in lists for element in elements or ()], pa.string()))
+        ends = accumulate((len(elements or ()) for elements in lists), initial=0)
+        missing = pa.array([elements is None for elements in lists], pa.bool_())
         return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values, type=kind, mask=missing)
 
     return decoded
@@ -56,8 +56,8 @@ def decode(kind: pa.DataType, read: Texts) -> Texts:
 def _elements(text: str, kind: pa.DataType) -> Iterator[str | None]:
     if not (text.startswith("{") and text.endswith("}")):
         raise Unfit(kind)
-    for found in _ELEMENT.finditer(text[1:-1]):
-        quoted, plain = found.groups()
+    for match in _ELEMENT.finditer(text[1:-1]):
+        quoted, plain = match.groups()
         if quoted is not None:
             yield _ESCAPED.sub(r"\1", quoted)
         else:

@@ -1,4 +1,4 @@
-"""How a PostgreSQL database keeps what the store knows about itself, and what its tables are like."""
+"""The bookkeeping of a store in a PostgreSQL database, and the shape of its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed, batch by batch: read and trimmed here, written with each batch."""
+"""The changelog, batch by batch: read and trimmed here, written with each batch."""
 
 # ruff: noqa: S608  # names are ours, or quoted; values are bound
 from __future__ import annotations
@@ -10,18 +10,18 @@ import pyarrow.compute as pc
 
 from headwater.store.changes import changes_table
 from headwater.store.postgres.connections import Connection
-from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.transfer import copied_out
+from headwater.store.postgres.version_tables import VersionTables
 from headwater.store.protocol import Position, Target
 from headwater.store.refusals import no_longer_kept
 
 
-def trim(connection: Connection, layout: Layout, before: datetime) -> None:
+def trim(connection: Connection, tables: VersionTables, before: datetime) -> None:
     """Let go of batches that were applied before an instant, and of their changes; the newest one is the position.
 
     The last of those that go leaves its watermark: the next batch began with it.
     """
-    target = layout.target
+    target = tables.target
     here = "view = %s AND version = %s"
     named = (target.view, target.version)
     newest = f"(SELECT max(batch) FROM headwater_batches WHERE {here})"
@@ -34,46 +34,46 @@ def trim(connection: Connection, layout: Layout, before: datetime) -> None:
         return
     connection.execute(f"DELETE FROM headwater_batches WHERE {here} AND batch < %s", (*named, last))
     connection.execute(f"UPDATE headwater_batches SET changes = 0 WHERE {here} AND batch = %s", (*named, last))
-    connection.execute(f"DELETE FROM {layout.images} WHERE batch <= {last}")
+    connection.execute(f"DELETE FROM {tables.images} WHERE batch <= {last}")
     connection.execute(
         f"UPDATE headwater_versions SET trimmed = greatest(COALESCE(trimmed, -1), %s) WHERE {here}", (lost, *named)
     )
 
 
-def next_changes(connection: Connection, layout: Layout, since: int | None) -> tuple[int, pa.Table] | None:
+def next_changes(connection: Connection, tables: VersionTables, since: int | None) -> tuple[int, pa.Table] | None:
     """The first batch after `since` that changed something, and what; None if there is none yet."""
-    target = layout.target
+    target = tables.target
     if since is not None:
         _check_kept(connection, target, since)
-    found = connection.execute(
+    row = connection.execute(
         "SELECT batch, commits, applied_at, watermark, "
         "(SELECT watermark FROM headwater_batches b WHERE b.view = a.view AND b.version = a.version "
         "AND b.batch < a.batch ORDER BY b.batch DESC LIMIT 1) FROM headwater_batches a "
         "WHERE view = %s AND version = %s AND batch > %s AND changes > 0 ORDER BY batch LIMIT 1",
         (target.view, target.version, -1 if since is None else since),
     ).fetchone()
-    if found is None:
+    if row is None:
         return None
-    texts = copied_out(connection, layout.select_changes(found[0]), 1 + 2 * len(layout.codecs))
-    batch, commits, at, watermark, before = found
+    texts = copied_out(connection, tables.select_changes(row[0]), 1 + 2 * len(tables.codecs))
+    batch, commits, at, watermark, before = row
     operations, *columns = texts
-    width = len(layout.codecs)
+    width = len(tables.codecs)
     sides = (
-        _images(layout, columns[:width], pc.equal(operations, "insert")),
-        _images(layout, columns[width:], pc.equal(operations, "delete")),
+        _images(tables, columns[:width], pc.equal(operations, "insert")),
+        _images(tables, columns[width:], pc.equal(operations, "delete")),
     )
     position = Position(batch, tuple(commits.items()), watermark)
     return batch, changes_table(target, operations, sides, position, at, before)
 
 
 def _check_kept(connection: Connection, target: Target, since: int) -> None:
-    found = connection.execute(
+    row = connection.execute(
         "SELECT trimmed FROM headwater_versions WHERE view = %s AND version = %s", (target.view, target.version)
     ).fetchone()
-    if found is not None and found[0] is not None and found[0] > since:
-        raise no_longer_kept(target.view, since, found[0])
+    if row is not None and row[0] is not None and row[0] > since:
+        raise no_longer_kept(target.view, since, row[0])
 
 
-def _images(layout: Layout, texts: list[pa.Array], absent: pa.Array) -> pa.Array:
-    arrays = [codec.decode(column) for codec, column in zip(layout.codecs, texts, strict=True)]
-    return pa.StructArray.from_arrays(arrays, fields=list(layout.target.schema), mask=absent)
+def _images(tables: VersionTables, texts: list[pa.Array], absent: pa.Array) -> pa.Array:
+    arrays = [codec.decode(column) for codec, column in zip(tables.codecs, texts, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=list(tables.target.schema), mask=absent)

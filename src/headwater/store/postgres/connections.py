@@ -78,7 +78,7 @@ class Connections:
         except psycopg.Error as cause:
             raise at_connecting(self._place, cause) from cause
         if connection.info.server_version < NEEDED:
-            found = connection.info.server_version // 10_000
+            version = connection.info.server_version // 10_000
             connection.close()
-            raise too_old(self._place, found, NEEDED // 10_000)
+            raise too_old(self._place, version, NEEDED // 10_000)
         return connection

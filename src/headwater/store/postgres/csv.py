@@ -18,7 +18,7 @@ PART = 8_192
 
 def write(columns: Sequence[pa.Array]) -> Iterator[memoryview]:
     """The columns as CSV, in parts: the server works on one while the next is written."""
-    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
+    table = pa.table(list(columns), names=[str(position) for position in range(len(columns))])
     for part in table.to_batches(max_chunksize=PART):
         sink = pa.BufferOutputStream()
         pa.csv.write_csv(part, sink, pa.csv.WriteOptions(include_header=False, batch_size=PART))
@@ -29,7 +29,7 @@ def read(data: bytes, width: int) -> list[pa.Array]:
     """The texts of so many columns."""
     if not data:
         return [pa.array([], pa.string()) for _ in range(width)]
-    names = [str(place) for place in range(width)]
+    names = [str(position) for position in range(width)]
     # a value must not be longer than a block, and any may be as long as all there is
     reading = pa.csv.ReadOptions(column_names=names, block_size=min(len(data) + 1, LARGEST_BLOCK))
     table = pa.csv.read_csv(

@@ -163,11 +163,11 @@ class Database:
                 connection.execute(f"SELECT pg_advisory_xact_lock({ALL})")
                 self._ensure_schema(connection)
                 connection.execute(BOOKKEEPING)
-            found = connection.execute("SELECT format FROM headwater_format").fetchall()
-        if found != [(FORMAT,)]:
+            formats = connection.execute("SELECT format FROM headwater_format").fetchall()
+        if formats != [(FORMAT,)]:
             raise StoreDamaged(
                 f'the store "{self.place}" has a format that this version of Headwater doesn\'t know',
-                detail=f"It has format {', '.join(str(row[0]) for row in found) or 'none'}, known is {FORMAT}. "
+                detail=f"It has format {', '.join(str(row[0]) for row in formats) or 'none'}, known is {FORMAT}. "
                 "Nothing was written.",
                 hint="Run the version of Headwater that wrote it, or a newer one.",
                 path=self.place,
@@ -213,7 +213,7 @@ def _milliseconds(duration: timedelta) -> str:
 
 
 def _place(parameters: Mapping[str, Any]) -> str:
-    """What to call the database in messages: without user and password."""
+    """The name of the database in messages: without user and password."""
     host, port = parameters.get("host") or parameters.get("hostaddr"), parameters.get("port")
     where = f"{host}:{port}" if host and port else str(host or "")
     return f"postgresql://{where}/{parameters.get('dbname') or ''}"

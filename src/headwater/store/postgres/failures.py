@@ -1,4 +1,4 @@
-"""What a failure of PostgreSQL means to whoever runs it, by its SQLSTATE."""
+"""Failures of PostgreSQL by their SQLSTATE, and what they mean to whoever runs it."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def _unavailable(place: str, cause: psycopg.Error, what: str, code: str) -> Stor
     )
 
 
-def too_old(place: str, found: int, needed: int) -> StoreDenied:
+def too_old(place: str, version: int, needed: int) -> StoreDenied:
     """A server that lacks what is used."""
     return StoreDenied(
         f'the store "{place}" needs PostgreSQL {needed} or newer',
-        detail=f"The server is PostgreSQL {found}. Nothing was written.",
+        detail=f"The server is PostgreSQL {version}. Nothing was written.",
         hint="Upgrade the server, or keep the view in another store.",
         path=place,
     )

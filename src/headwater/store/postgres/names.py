@@ -1,4 +1,4 @@
-"""What things are called in the database. `headwater_` tables are bookkeeping; the rest is for people.
+"""The names of things in the database, beside those that every database has.
 
 PostgreSQL cuts names after 63 bytes without a word, so a name that would be cut is refused, or, where people needn't
 know it, made shorter with a hash.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from headwater.errors import ArgumentRefused
+from headwater.store import names
 from headwater.store.protocol import Target
 from headwater.store.spelling import changes_of
 
@@ -30,21 +31,14 @@ def shortened(name: str) -> str:
 
 def images_of(view: str, version: int) -> str:
     """The table that holds the changed rows as they were before and after."""
-    return shortened(f"headwater_changes_{view}__v{version}")
+    return shortened(names.images_of(view, version))
 
 
 def check_names(target: Target) -> None:
     """Refuse names that PostgreSQL or the bookkeeping needs for itself, and those that are too long."""
     view = target.view
-    if not view or "\0" in view or view.lower().startswith(RESERVED):
-        raise ArgumentRefused(
-            f'view "{view}" can\'t be kept in a PostgreSQL store',
-            detail="Names that are empty, hold a NUL character or start with headwater_ or pg_ are taken.",
-            hint="Give the view another name.",
-            view=view,
-        )
-    names = [changes_of(view, target.version), *(column.name for column in target.columns)]
-    for name in names:
+    names.check_view(view, "PostgreSQL", RESERVED)
+    for name in (changes_of(view, target.version), *(column.name for column in target.columns)):
         if len(name.encode()) > LONGEST:
             raise ArgumentRefused(
                 f'view "{view}" can\'t be kept in a PostgreSQL store',

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.store.fit import fitted, last_of_each_key, not_written, whole
-from headwater.store.postgres.layout import Layout, Pattern
+from headwater.store.postgres.staging import Pattern
+from headwater.store.postgres.version_tables import VersionTables
 from headwater.store.protocol import Batch
 from headwater.store.refusals import batch_refused, only_added
 from headwater.store.unfit import Unfit
@@ -17,32 +18,32 @@ from headwater.store.unfit import Unfit
 
 @dataclass(frozen=True)
 class Rows:
-    """What a batch writes and deletes, ready to be copied."""
+    """The rows that a batch writes and deletes, ready to be copied."""
 
     upserts: list[pa.Array]
     deletes: list[pa.Array]
 
 
-def rows_of(layout: Layout, batch: Batch) -> Rows:
+def rows_of(tables: VersionTables, batch: Batch) -> Rows:
     """The rows of a batch; `BatchRefused` if it deletes where nothing may be deleted."""
-    target = layout.target
-    upserts = _encoded(layout, batch, fitted(target, batch.upserts, target.columns), range(len(layout.columns)))
-    if not layout.replaces:
+    target = tables.target
+    upserts = _encoded(tables, batch, fitted(target, batch.upserts, target.columns), range(len(tables.columns)))
+    if not tables.replaces:
         if batch.deletes.num_rows:
             raise only_added(target, batch)
         return Rows(upserts, [])
-    last = last_of_each_key([upserts[place] for place in layout.key]) if len(upserts[0]) else None
+    last = last_of_each_key([upserts[position] for position in tables.key]) if len(upserts[0]) else None
     if last is not None:
         upserts = [column.take(last) for column in upserts]
-    upserts = _sorted(layout, upserts)
-    return Rows(upserts, _deletes_of(layout, batch, upserts) if batch.deletes.num_rows else [])
+    upserts = _sorted(tables, upserts)
+    return Rows(upserts, _deletes_of(tables, batch, upserts) if batch.deletes.num_rows else [])
 
 
-def _deletes_of(layout: Layout, batch: Batch, upserts: list[pa.Array]) -> list[pa.Array]:
+def _deletes_of(tables: VersionTables, batch: Batch, upserts: list[pa.Array]) -> list[pa.Array]:
     """The deleted keys that aren't written as well."""
-    target = layout.target
-    deletes = _encoded(layout, batch, fitted(target, batch.deletes, target.key_columns), layout.key)
-    pairs = [_alike(key, upserts[place]) for place, key in zip(layout.key, deletes, strict=True)]
+    target = tables.target
+    deletes = _encoded(tables, batch, fitted(target, batch.deletes, target.key_columns), tables.key)
+    pairs = [_alike(key, upserts[position]) for position, key in zip(tables.key, deletes, strict=True)]
     left = not_written([deleted for deleted, _ in pairs], [written for _, written in pairs])
     return [column.take(left) for column in deletes]
 
@@ -54,19 +55,21 @@ def _alike(first: pa.Array, second: pa.Array) -> tuple[pa.Array, pa.Array]:
     return first.cast(pa.string()), second.cast(pa.string())
 
 
-def _encoded(layout: Layout, batch: Batch, table: pa.Table, places: range | tuple[int, ...]) -> list[pa.Array]:
+def _encoded(
+    tables: VersionTables, batch: Batch, table: pa.Table, positions: range | tuple[int, ...]
+) -> list[pa.Array]:
     try:
-        pairs = zip(places, table.columns, strict=True)
-        return [layout.codecs[place].encode(whole(column)) for place, column in pairs]
+        pairs = zip(positions, table.columns, strict=True)
+        return [tables.codecs[position].encode(whole(column)) for position, column in pairs]
     except Unfit as cause:
         reason = f"PostgreSQL can't hold one of its values ({cause.kind})."
-        raise batch_refused(layout.target, batch, reason) from cause
+        raise batch_refused(tables.target, batch, reason) from cause
 
 
-def _sorted(layout: Layout, columns: list[pa.Array]) -> list[pa.Array]:
+def _sorted(tables: VersionTables, columns: list[pa.Array]) -> list[pa.Array]:
     if len(columns[0]) < 2:
         return columns
-    keys = pa.table([columns[place] for place in layout.key], names=[str(place) for place in layout.key])
+    keys = pa.table([columns[position] for position in tables.key], names=[str(position) for position in tables.key])
     order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
     return [column.take(order) for column in columns]
 
@@ -84,4 +87,4 @@ def patterns_of(keys: list[pa.Array]) -> list[Pattern]:
 
 
 def _nulls(key: pa.Array) -> list[bool]:
-    return [nulls for nulls, found in ((True, key.null_count > 0), (False, key.null_count < len(key))) if found]
+    return [null for null, has in ((True, key.null_count > 0), (False, key.null_count < len(key))) if has]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from headwater.store.postgres.layout import Layout
 from headwater.store.postgres.values import codec_of
+from headwater.store.postgres.version_tables import VersionTables
 from headwater.store.selection import Condition, Order, Selection, is_comparable
 from headwater.store.spelling import comma, literal, quoted
 
@@ -14,7 +14,7 @@ _TESTS = {"null": "IS NULL", "not null": "IS NOT NULL"}
 
 
 def can(kind: pa.DataType, part: Condition | Order) -> bool:
-    """Whether PostgreSQL does this part of a selection as Spark would."""
+    """Tells whether PostgreSQL does this part of a selection as Spark would."""
     if isinstance(part, Condition):
         if part.operator in _TESTS:
             return True
@@ -23,15 +23,15 @@ def can(kind: pa.DataType, part: Condition | Order) -> bool:
     return is_comparable(kind)
 
 
-def select(layout: Layout, selection: Selection) -> str:
+def select(tables: VersionTables, selection: Selection) -> str:
     """The SELECT."""
-    kinds = {column.name: column.type for column in layout.target.columns}
-    needed = {column.name for column in layout.target.columns if not column.nullable}
-    names = [quoted(column.name) for column in selection.of(layout.target.columns)]
+    kinds = {column.name: column.type for column in tables.target.columns}
+    needed = {column.name for column in tables.target.columns if not column.nullable}
+    names = [quoted(column.name) for column in selection.of(tables.target.columns)]
     conditions = [_condition(condition) for condition in selection.conditions]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     order = comma(_order(part, kinds[part.column], part.column in needed) for part in selection.order)
-    text = f"SELECT {comma(names)} FROM {layout.table}{where}{f' ORDER BY {order}' if order else ''}"
+    text = f"SELECT {comma(names)} FROM {tables.table}{where}{f' ORDER BY {order}' if order else ''}"
     if selection.limit is not None:
         text += f" LIMIT {selection.limit}"
     return f"{text} OFFSET {selection.offset}" if selection.offset else text

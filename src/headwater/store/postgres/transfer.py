@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from headwater.store.postgres import csv
 from headwater.store.postgres.connections import Connection
-from headwater.store.postgres.layout import copy_in
+from headwater.store.postgres.staging import copy_in
 
 
-def copy_into(connection: Connection, table: str, places: Sequence[int], columns: Sequence[pa.Array]) -> None:
-    """Copy encoded columns into these places of a temporary table."""
+def copy_into(connection: Connection, table: str, positions: Sequence[int], columns: Sequence[pa.Array]) -> None:
+    """Copy encoded columns into these columns of a temporary table."""
     if len(columns[0]):
-        with connection.cursor() as cursor, cursor.copy(copy_in(table, places)) as copy:
+        with connection.cursor() as cursor, cursor.copy(copy_in(table, positions)) as copy:
             for part in csv.write(columns):
                 copy.write(part)
 

@@ -1,4 +1,4 @@
-"""How a value of each type is kept in PostgreSQL: as a value of PostgreSQL's own type, wherever it has one.
+"""Values of each type in PostgreSQL: as a value of PostgreSQL's own type, wherever it has one.
 
     BOOLEAN boolean        TINYINT, SMALLINT smallint     INT integer          BIGINT bigint
     FLOAT real             DOUBLE double precision        DECIMAL numeric      STRING text          BINARY bytea
@@ -39,7 +39,7 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True)
 class Codec:
-    """How one type is kept. `decode` takes text, and raises `Unfit` for what is not of the type.
+    """The codec of one type. `decode` takes text, and raises `Unfit` for what is not of the type.
 
     `declared` is the column's type in PostgreSQL, as `format_type` spells it. `comparable`: it has an equality.
     """
@@ -119,7 +119,7 @@ def _decode_nothing(texts: pa.Array) -> pa.Array:
 def _holds_a_map(kind: pa.DataType) -> bool:
     if isinstance(kind, Variant) or not pa.types.is_nested(kind):
         return False
-    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    inner = [kind.field(position).type for position in range(kind.num_fields)]
     return bool(pa.types.is_map(kind)) or any(map(_holds_a_map, inner))
 
 
@@ -142,8 +142,8 @@ def _encode_days(array: pa.Array) -> pa.Array:
     bounds = pc.min_max(numbers).as_py()
     if bounds["min"] is None or (bounds["min"] >= FIRST_DAY * unit and bounds["max"] < (LAST_DAY + 1) * unit):
         return array if is_date else numbers.cast(LOCAL)
-    found = [None if number is None else _distant(number, is_date) for number in numbers.to_pylist()]
-    return pa.array(found, pa.string())
+    texts = [None if number is None else _distant(number, is_date) for number in numbers.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def _distant(number: int, is_date: bool) -> str:
@@ -201,8 +201,8 @@ def _decode_durations(texts: pa.Array) -> pa.Array:
     if any(part is not None and part[0] for part in parts):
         raise Unfit(kind)
     try:
-        found = [None if part is None else part[1] * DAY + part[2] for part in parts]
-        return pa.array(found, pa.int64()).cast(kind)
+        microseconds = [None if part is None else part[1] * DAY + part[2] for part in parts]
+        return pa.array(microseconds, pa.int64()).cast(kind)
     except (OverflowError, pa.ArrowException) as cause:
         raise Unfit(kind) from cause
 
@@ -226,11 +226,11 @@ def _decode_months(texts: pa.Array) -> pa.Array:
 
 def _parts(text: str, kind: pa.DataType) -> tuple[int, int, int]:
     """Months, days and microseconds of an interval in ISO 8601, as PostgreSQL writes it."""
-    found = _PARTS.fullmatch(text)
-    if found is None:
+    match = _PARTS.fullmatch(text)
+    if match is None:
         raise Unfit(kind)
-    years, months, weeks, days, hours, minutes = (int(part or 0) for part in found.groups()[:6])
-    sign, seconds, fraction = found.groups()[6:]
+    years, months, weeks, days, hours, minutes = (int(part or 0) for part in match.groups()[:6])
+    sign, seconds, fraction = match.groups()[6:]
     exact = int(seconds or 0) * 1_000_000 + int((fraction or "").ljust(6, "0"))
     whole = (hours * 60 + minutes) * 60_000_000 + (-exact if sign else exact)
     return years * 12 + months, weeks * 7 + days, whole
@@ -273,8 +273,8 @@ def _numbers(texts: pa.Array, modifier: int) -> pa.Array:
 
 
 def _floats(texts: pa.Array) -> pa.Array:
-    found: Any = texts.cast(pa.float64())
-    return found
+    numbers: Any = texts.cast(pa.float64())
+    return numbers
 
 
 _NUMERIC = 1700

@@ -12,7 +12,6 @@ built anew from the log.
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -28,13 +27,12 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from headwater.log.topic import wall_clock
-from headwater.model import Emit
 from headwater.store.changes import changes_table
-from headwater.store.columns import read_columns, spell_columns
 from headwater.store.fit import within
 from headwater.store.options import CHANGES_RETENTION
 from headwater.store.protocol import Batch, Position, Snapshot, Span, Target, Version
 from headwater.store.redis import scripts
+from headwater.store.redis.description import describe, read_description
 from headwater.store.redis.failures import meaning
 from headwater.store.redis.keys import Keys
 from headwater.store.redis.rows import Layout, Triple, mode_of, read_rows, triples_of
@@ -53,7 +51,7 @@ from headwater.store.refusals import (
     was_dropped,
 )
 from headwater.store.unfit import Unfit
-from headwater.store.whole import WholeRows
+from headwater.store.whole import Remote, WholeRows
 
 NO_TTL = timedelta(0)
 TIMEOUT = timedelta(seconds=60)
@@ -62,12 +60,12 @@ PARCEL = 1_000
 DIRECT = 100
 """Parcels that are handed to the script; a batch of more is put on a stage first."""
 STAGE_SECONDS = 3_600
-"""How long a stage is kept that nobody came back to."""
+"""The time that a stage is kept that nobody came back to."""
 _logger = logging.getLogger("headwater.store")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class RedisStore:
+class RedisStore(Remote):
     """A `Store` in Redis 7 or newer. `prefix` comes before the view's name in every key.
 
     `layout` and `ttl` are for views that state none. `ttl` is for the rows of the layout hash and the sets of the
@@ -110,11 +108,11 @@ class RedisStore:
         """Take the next epoch of a version; create what is missing."""
         self._layout_of(target).check(target)
         self._warn_of_loss()
-        described = self._describe(target, fingerprint)
+        described = describe(target, fingerprint, self._layout_of(target))
         at = str(self._now().astimezone(UTC).replace(tzinfo=None))
         said = self._script("written", scripts.OPEN, target.view, target.version, described, this_process(), at)
         if said[0] == "other":
-            known, before = self._read_description(target.view, target.version, said[1])
+            known, before = read_description(target.view, target.version, said[1])
             same = known == target and json.loads(said[1])["layout"] == json.loads(described)["layout"]
             raise other_plan(self.place, target, fingerprint, before, same)
         if said[0] == "altered":
@@ -136,26 +134,10 @@ class RedisStore:
                     "the store %s may lose its last second with the power: appendfsync is %s", self.place, told
                 )
 
-    def _describe(self, target: Target, fingerprint: str) -> str:
-        layout = self._layout_of(target)
-        told = {
-            "fingerprint": fingerprint,
-            "columns": base64.b64encode(spell_columns(target.columns)).decode(),
-            "key": target.key,
-            "emit": target.emit.value,
-            "layout": [layout.kind, layout.score, *layout.group],
-        }
-        return json.dumps(told, sort_keys=True)
-
     def _layout_of(self, target: Target) -> Layout:
         """The layout that a view states, or that of the store."""
         stated = target.serving
         return self._layout if stated.layout is None else Layout(stated.layout, stated.score or "", stated.group)
-
-    def _read_description(self, view: str, version: int, text: str) -> tuple[Target, str]:
-        told = json.loads(text)
-        columns = read_columns(base64.b64decode(told["columns"]))
-        return Target(view, version, columns, tuple(told["key"]), Emit(told["emit"])), told["fingerprint"]
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
@@ -216,7 +198,7 @@ class RedisStore:
             pipeline.execute()
 
     def position(self, view: str, version: int) -> Position | None:
-        """How far a version has come."""
+        """The position of a version."""
         keys = Keys(self._prefix, view)
         with self._named("read"):
             newest = self._client.hget(keys.of(version, "state"), "newest")
@@ -229,8 +211,8 @@ class RedisStore:
     def ledger(self, view: str, version: int) -> dict[str, int]:
         """The sums of all batches' counts."""
         with self._named("read"):
-            found = self._client.hgetall(Keys(self._prefix, view).of(version, "ledger"))
-        return {name: int(found[name]) for name in sorted(found)}
+            sums = self._client.hgetall(Keys(self._prefix, view).of(version, "ledger"))
+        return {name: int(sums[name]) for name in sorted(sums)}
 
     def promote(self, view: str, version: int) -> None:
         """Let the view's own name stand for this version, in one step."""
@@ -240,8 +222,8 @@ class RedisStore:
     def promoted(self, view: str) -> int | None:
         """The version that the view's name stands for."""
         with self._named("read"):
-            found = self._client.get(Keys(self._prefix, view).promoted)
-        return None if found is None else int(found)
+            number = self._client.get(Keys(self._prefix, view).promoted)
+        return None if number is None else int(number)
 
     def versions(self, view: str) -> tuple[Version, ...]:
         """Every version that is there, in the order of their numbers."""
@@ -249,12 +231,12 @@ class RedisStore:
         with self._named("read"):
             known: Mapping[str, str] = self._client.hgetall(keys.versions)
             epochs: Mapping[str, str] = self._client.hgetall(keys.epochs)
-        promoted, found = self.promoted(view), []
+        promoted, versions = self.promoted(view), []
         for number in sorted(map(int, known)):
-            target, fingerprint = self._read_description(view, number, known[str(number)])
+            target, fingerprint = read_description(view, number, known[str(number)])
             position, epoch = self.position(view, number), int(epochs[str(number)])
-            found.append(Version(target, fingerprint, epoch, position, number == promoted))
-        return tuple(found)
+            versions.append(Version(target, fingerprint, epoch, position, number == promoted))
+        return tuple(versions)
 
     def drop(self, view: str, version: int) -> None:
         """Remove a version and all that belongs to it."""
@@ -279,13 +261,13 @@ class RedisStore:
         with self._named("read"), self._client.pipeline(transaction=True) as pipeline:
             pipeline.hget(keys.versions, str(number))
             pipeline.hgetall(keys.of(number, "rows"))
-            described, found = pipeline.execute()
+            described, texts = pipeline.execute()
         if described is None:
             if version is None and self.promoted(view) != number:  # it was dropped after another one was promoted
                 return self.read(view, None, span)
             raise self._unknown(view, number)
-        target, _ = self._read_description(view, number, described)
-        rows = self._decoded(target, [found[key] for key in (found if target.key else sorted(found, key=int))])
+        target, _ = read_description(view, number, described)
+        rows = self._decoded(target, [texts[key] for key in (texts if target.key else sorted(texts, key=int))])
         return rows if span is None else within(rows, span)
 
     def _decoded(self, target: Target, texts: list[str | None]) -> pa.Table:
@@ -294,7 +276,7 @@ class RedisStore:
         except Unfit as cause:
             raise altered(self.place, target.view, target.version) from cause
         return pa.Table.from_arrays(
-            [structs.field(place) for place in range(len(target.columns))], schema=target.schema
+            [structs.field(position) for position in range(len(target.columns))], schema=target.schema
         )
 
     def index(self, view: str, version: int, column: str) -> None:  # noqa: ARG002  # the protocol's signature
@@ -305,7 +287,7 @@ class RedisStore:
             raise self._unknown(view, version)
 
     def changes(self, view: str, version: int, since: Position | int | None = None) -> Iterator[pa.Table]:
-        """What the batches after `since` changed."""
+        """The changes of the batches after `since`."""
         last = since.batch if isinstance(since, Position) else since
         while True:
             said = self._script("read", scripts.CHANGES, view, version, "" if last is None else last)
@@ -325,7 +307,7 @@ class RedisStore:
             described = self._client.hget(Keys(self._prefix, view).versions, str(version))
         if described is None:
             raise self._unknown(view, version)
-        return self._read_description(view, version, described)[0]
+        return read_description(view, version, described)[0]
 
     def _changed(self, target: Target, batch: int, told: list[Any], texts: list[str]) -> pa.Table:
         try:

@@ -1,4 +1,4 @@
-"""What a failure of Redis means to whoever runs it."""
+"""Failures of Redis, and what they mean to whoever runs it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def meaning(place: str, cause: exceptions.RedisError, what: str) -> HeadwaterErr
             hint="Run `headwater replay` to rebuild the view from the log as a new version.",
             path=place,
         )
-    found = (_REASONS[word] for word in _REASONS if word in text)
-    reason, hint = next(found, ("", "Check that the server runs and can be reached, then repeat the call."))
+    reasons = (_REASONS[word] for word in _REASONS if word in text)
+    reason, hint = next(reasons, ("", "Check that the server runs and can be reached, then repeat the call."))
     return StoreUnavailable(
         f'the store "{place}" could not be {what}',
         detail=f"{f'{reason}. ' if reason else ''}{_sentence(text)} {WHOLE_OR_NOTHING}",

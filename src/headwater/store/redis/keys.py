@@ -1,4 +1,4 @@
-"""What things are called in Redis.
+"""The names of things in Redis.
 
 Every key of a view starts with the same tag in braces, by which a cluster keeps them in one place: a script can only
 work on keys of one place.
@@ -27,7 +27,7 @@ class Keys:
 
     @property
     def tag(self) -> str:
-        """What all of them start with. A brace in the view's name would end the tag early, so it is replaced.
+        """The start of all of them. A brace in the view's name would end the tag early, so it is replaced.
 
         >>> Keys("shop:", "spend").tag
         '{shop:spend}'
@@ -41,7 +41,7 @@ class Keys:
 
     @property
     def versions(self) -> str:
-        """What is known of each version."""
+        """All that is known of each version."""
         return f"{self.tag}:versions"
 
     @property

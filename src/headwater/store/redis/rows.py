@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import ArgumentRefused
-from headwater.model import Column, Emit
+from headwater.model import Column, Emit, is_number
 from headwater.store import instants, nested
 from headwater.store.fit import fitted, whole, without_nulls
 from headwater.store.protocol import Batch, Target
@@ -23,8 +23,8 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """How rows are shown. A sorted set needs the column of its `score`; `group` are those columns of the key that say
-    which set a row is in, the others are its member. None of the group: one set for all rows.
+    """The way rows are shown. A sorted set needs the column of its `score`; `group` are those columns of the key that
+    say which set a row is in, the others are its member. None of the group: one set for all rows.
     """
 
     kind: str = "json"
@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def needs_more(self) -> bool:
-        """Whether it needs more than keys and rows."""
+        """Tells whether it needs more than keys and rows."""
         return self.kind in ("hash", "sorted set")
 
     def check(self, target: Target) -> None:
@@ -42,15 +42,11 @@ class Layout:
             return
         named = {column.name: column for column in target.columns}
         score = named.get(self.score)
-        if score is None or not _is_number(score.type):
+        if score is None or not is_number(score.type):
             raise _refusal(target, f'a sorted set needs a column of numbers for its score, and "{self.score}" is none.')
         if not set(self.group) <= set(target.key) or set(self.group) >= set(target.key):
             listed = ", ".join(target.key) or "no column"
             raise _refusal(target, f"its groups must be a part of the key, which is {listed}, and leave a member.")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _refusal(target: Target, reason: str) -> ArgumentRefused:
@@ -68,7 +64,7 @@ def mode_of(target: Target) -> str:
 
 
 def triples_of(layout: Layout, target: Target, batch: Batch) -> list[Triple]:
-    """What a batch does: deletes first, then upserts."""
+    """The effect of a batch: deletes first, then upserts."""
     upserts = without_nulls(target, batch, fitted(target, batch.upserts, target.columns))
     keys = keys_of(upserts, target.key_columns, upserts.num_rows)
     written = list(zip(keys, _rows(target, upserts), _beside(layout, target, upserts), strict=True))

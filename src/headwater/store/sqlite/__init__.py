@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ import pyarrow as pa
 
 from headwater.log.topic import wall_clock
 from headwater.model import Emit
+from headwater.store.names import images_of
 from headwater.store.options import CHANGES_RETENTION
-from headwater.store.protocol import Batch, Span, Target
+from headwater.store.protocol import Batch, Snapshot, Span, Target
 from headwater.store.refusals import (
     altered,
     batch_refused,
@@ -31,21 +33,22 @@ from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.bookkeeping import BOOKS
-from headwater.store.sqlite.database import Database
+from headwater.store.sqlite.database import Database, Reader
 from headwater.store.sqlite.formats import bring_forward
-from headwater.store.sqlite.layout import Layout
-from headwater.store.sqlite.names import check_name, images_of
+from headwater.store.sqlite.names import check_name
 from headwater.store.sqlite.record import Copies
 from headwater.store.sqlite.rows import Written, grouped, written_of
 from headwater.store.sqlite.selection import can, distant, select, sorts_elsewhere
-from headwater.store.tables import TableStore
+from headwater.store.sqlite.values import Codec
+from headwater.store.sqlite.version_tables import VersionTables
+from headwater.store.tables import R, TableStore, Transaction
 
 BUSY_TIMEOUT = timedelta(seconds=10)
 PART = 20_000
-"""How many rows are read at a time."""
+"""The number of rows that are read at a time."""
 
 
-class SqliteStore(TableStore[Layout]):
+class SqliteStore(TableStore[VersionTables]):
     """A `Store` in a SQLite file, which is created when it is first used.
 
     The changelog keeps batches for `changes_retention` after they were applied. `busy_timeout` is how long a writer
@@ -62,7 +65,7 @@ class SqliteStore(TableStore[Layout]):
     ) -> None:
         self.path = path
         self._database = Database(path, busy_timeout)
-        super().__init__(str(path), self._database, BOOKS, Layout, changes_retention, now)
+        super().__init__(str(path), self._database, BOOKS, VersionTables, changes_retention, now)
 
     def require_sound(self) -> None:
         """`StoreDamaged` if the file isn't as it was left."""
@@ -75,24 +78,24 @@ class SqliteStore(TableStore[Layout]):
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version; create what is missing."""
         check_name(target.view)
-        layout = self._layout(target)
+        tables = self._tables(target)
         with self._database.writing() as connection:
-            found = self._books.recorded(connection, target.view, target.version)
-            if found is None:
-                self._create(connection, layout, fingerprint)
+            recorded = self._books.recorded(connection, target.view, target.version)
+            if recorded is None:
+                self._create(connection, tables, fingerprint)
             else:
-                self._check(connection, layout, fingerprint, *found)
+                self._check(connection, tables, fingerprint, *recorded)
             for columns in target.serving.indexes:
-                connection.execute(layout.index(*columns))
+                connection.execute(tables.index(*columns))
             return self._books.take_epoch(connection, target.view, target.version, self._now())
 
-    def _create(self, connection: sqlite3.Connection, layout: Layout, fingerprint: str) -> None:
-        target = layout.target
+    def _create(self, connection: sqlite3.Connection, tables: VersionTables, fingerprint: str) -> None:
+        target = tables.target
         for name in (table_of, images_of, changes_of):
             self._check_free(connection, name(target.view, target.version))
-        for statement in layout.create():
+        for statement in tables.create():
             connection.execute(statement)
-        self._books.record_version(connection, target, fingerprint, json.dumps(layout.create()), self._now())
+        self._books.record_version(connection, target, fingerprint, json.dumps(tables.create()), self._now())
 
     def _check_free(self, connection: sqlite3.Connection, name: str, kind: str = "") -> None:
         """Refuse to use a name that something else in the file has; something of that kind may have it."""
@@ -101,56 +104,59 @@ class SqliteStore(TableStore[Layout]):
             raise name_taken(self.place, taken[0], name)
 
     def _check(
-        self, connection: sqlite3.Connection, layout: Layout, fingerprint: str, before: str, statements: str
+        self, connection: sqlite3.Connection, tables: VersionTables, fingerprint: str, before: str, statements: str
     ) -> None:
         """Refuse a version that was made by another plan, or that someone else has altered since."""
-        target = layout.target
+        target = tables.target
         same = self._books.target_of(connection, target.view, target.version) == target
         if before != fingerprint or not same:
             raise other_plan(self.place, target, fingerprint, before, same)
         present = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
-        if not present.issuperset(json.loads(statements)) or not bring_forward(connection, layout):
+        if not present.issuperset(json.loads(statements)) or not bring_forward(connection, tables):
             raise altered(self.place, target.view, target.version)
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
-        layout = self._layout(target)
-        written = written_of(layout, batch)
-        with self._database.writing() as connection:
+        tables = self._tables(target)
+        written = written_of(tables, batch)
+
+        def write(connection: sqlite3.Connection) -> bool:
             self._books.check_epoch(connection, target, epoch)
             if self._books.was_applied(connection, target, batch):
                 return False
-            before = changelog.last_change(connection, layout)
-            self._write(connection, layout, batch, written)
-            changes = (before, changelog.last_change(connection, layout))
+            before = changelog.last_change(connection, tables)
+            self._write(connection, tables, batch, written)
+            changes = (before, changelog.last_change(connection, tables))
             self._books.record_batch(connection, target, batch.position, self._now(), changes)
             self._books.add_to_ledger(connection, target, batch.ledger)
-            changelog.trim(connection, layout, self._now() - self._retention)
-        return True
+            changelog.trim(connection, tables, self._now() - self._retention)
+            return True
 
-    def _write(self, connection: sqlite3.Connection, layout: Layout, batch: Batch, written: Written) -> None:
+        return self._database.write(write)
+
+    def _write(self, connection: sqlite3.Connection, tables: VersionTables, batch: Batch, written: Written) -> None:
         try:
             if written.deletes:
-                connection.executemany(layout.delete, written.deletes)
-            (last,) = connection.execute(layout.last_row).fetchone()
+                connection.executemany(tables.delete, written.deletes)
+            (last,) = connection.execute(tables.last_row).fetchone()
             for part in written.parts:
-                whole = len(part[0]) // layout.group * layout.group
-                connection.executemany(layout.write_group, grouped(part, layout.group))
-                connection.executemany(layout.write, zip(*(column[whole:] for column in part), strict=True))
-            if isinstance(layout.record, Copies):
-                connection.execute(layout.record.copy_new, (last,))
+                whole = len(part[0]) // tables.group * tables.group
+                connection.executemany(tables.write_group, grouped(part, tables.group))
+                connection.executemany(tables.write, zip(*(column[whole:] for column in part), strict=True))
+            if isinstance(tables.record, Copies):
+                connection.execute(tables.record.copy_new, (last,))
         except sqlite3.IntegrityError as cause:
-            final = "UNIQUE" in str(cause) and layout.target.emit is Emit.FINAL
+            final = "UNIQUE" in str(cause) and tables.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"
-            raise batch_refused(layout.target, batch, f"{reason} ({cause}).") from cause
+            raise batch_refused(tables.target, batch, f"{reason} ({cause}).") from cause
 
     def promote(self, view: str, version: int) -> None:
         """Let the view's own name stand for this version, in one step."""
         with self._database.writing() as connection:
-            layout = self._layout(self._books.target_of(connection, view, version))
+            tables = self._tables(self._books.target_of(connection, view, version))
             self._check_free(connection, view, "view")
             connection.execute(f"DROP VIEW IF EXISTS {quoted(view)}")
-            connection.execute(layout.alias)
+            connection.execute(tables.alias)
             self._books.record_promoted(connection, view, version)
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:
@@ -158,36 +164,51 @@ class SqliteStore(TableStore[Layout]):
         with self._database.reading() as connection:
             return answer(connection, sql, limit)
 
-    def _fetch(self, connection: sqlite3.Connection, layout: Layout, span: Span | None) -> list[list[Any]]:
-        rows = connection.execute(*layout.select(span)).fetchall()
-        return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in layout.codecs]
+    def snapshot_at_hand(self) -> AbstractContextManager[Snapshot] | None:
+        """The file as it is now; None while it has not been looked at yet."""
+        return self._at_hand() if self._database.is_prepared else None
 
-    def _can(self, connection: sqlite3.Connection, layout: Layout, part: Condition | Order) -> bool:
-        kind = layout.target.type_of(part.column)
+    @contextmanager
+    def _at_hand(self) -> Iterator[Snapshot]:
+        with self._database.reading(waits=False) as connection:
+            yield Transaction(self, connection)
+
+    def _remembered(self, connection: Reader, asked: tuple[Any, ...], find: Callable[[], R]) -> R:
+        return connection.remembered(asked, find)
+
+    def _plain(self, codec: Codec, values: Any) -> Sequence[Any]:
+        return codec.plain(values)
+
+    def _fetch(self, connection: sqlite3.Connection, tables: VersionTables, span: Span | None) -> list[list[Any]]:
+        rows = connection.execute(*tables.select(span)).fetchall()
+        return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in tables.codecs]
+
+    def _can(self, connection: sqlite3.Connection, tables: VersionTables, part: Condition | Order) -> bool:
+        kind = tables.target.type_of(part.column)
         if isinstance(part, Order) and sorts_elsewhere(kind):
-            return connection.execute(distant(layout, part.column)).fetchone() is None
+            return connection.execute(distant(tables, part.column)).fetchone() is None
         return can(kind, part)
 
     def _select(
-        self, connection: sqlite3.Connection, layout: Layout, selection: Selection
+        self, connection: sqlite3.Connection, tables: VersionTables, selection: Selection
     ) -> Iterator[list[tuple[Any, ...]]]:
-        cursor = connection.execute(*select(layout, selection))
+        cursor = connection.execute(*select(tables, selection))
         cursor.arraysize = PART
         while rows := cursor.fetchmany():
             yield list(zip(*rows, strict=True))
 
     def _next_changes(
-        self, connection: sqlite3.Connection, layout: Layout, since: int | None
+        self, connection: sqlite3.Connection, tables: VersionTables, since: int | None
     ) -> tuple[int, pa.Table] | None:
-        return changelog.next_changes(connection, layout, since)
+        return changelog.next_changes(connection, tables, since)
 
-    def _remove(self, connection: sqlite3.Connection, layout: Layout) -> None:
-        for statement in layout.drop():
+    def _remove(self, connection: sqlite3.Connection, tables: VersionTables) -> None:
+        for statement in tables.names.drop():
             connection.execute(statement)
 
     def index(self, view: str, version: int, column: str) -> None:
         """Let spans of a column be found without reading all rows."""
         with self._database.reading() as connection:
-            layout = self._layout(self._books.target_of(connection, view, version))
+            tables = self._tables(self._books.target_of(connection, view, version))
         with self._database.writing() as connection:
-            connection.execute(layout.index(column))
+            connection.execute(tables.index(column))

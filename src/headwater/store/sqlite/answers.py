@@ -23,11 +23,11 @@ _FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 _MINE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN")
 """Failures of the file, not of the statement."""
 LONGEST = timedelta(seconds=30)
-"""How long a statement may take."""
+"""The time that a statement may take."""
 LONGEST_VALUE = 16 * 2**20
-"""How many bytes a value may have that a statement makes: SQLite looks at no clock while it makes one."""
+"""The number of bytes that a value may have that a statement makes: SQLite looks at no clock while it makes one."""
 MOST_BYTES = 64 * 2**20
-"""How many bytes an answer may have."""
+"""The number of bytes that an answer may have."""
 _PART = 1_000
 
 
@@ -58,7 +58,7 @@ def answer(connection: sqlite3.Connection, sql: str, limit: int | None, longest:
     names, rows = _run(connection, guard, sql, limit, longest)
     values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
     origins = [_origins(name, guard.read, declared) for name in names]
-    arrays = [_typed(connection, *found) for found in zip(values, origins, strict=True)]
+    arrays = [_typed(connection, *pair) for pair in zip(values, origins, strict=True)]
     return pa.Table.from_arrays(arrays, names=names)
 
 
@@ -119,7 +119,7 @@ Origins = dict[tuple[str, str], pa.DataType]
 
 def _origins(name: str, read: set[tuple[str, str]], declared: Origins) -> Origins:
     """The declared columns that were read and have a result column's name."""
-    return {place: declared[place] for place in read if place in declared and place[1].lower() == name.lower()}
+    return {column: declared[column] for column in read if column in declared and column[1].lower() == name.lower()}
 
 
 def _typed(connection: sqlite3.Connection, values: list[Any], origins: Origins) -> pa.Array:

@@ -1,4 +1,4 @@
-"""How a SQLite file keeps what the store knows about itself."""
+"""The bookkeeping of a store in a SQLite file."""
 
 from __future__ import annotations
 

@@ -6,13 +6,18 @@ before it returns (`synchronous = FULL`).
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from headwater.errors import HeadwaterError, StoreDamaged, StoreUnavailable
@@ -22,7 +27,7 @@ from headwater.store.sqlite.soundness import count_transaction, forget_sum, note
 NEEDED = (3, 38)
 """The first SQLite with all that is used: several ON CONFLICT clauses, JSON built in."""
 FORMAT = 2
-"""What the file is like: in 2, rows that are only added have no copies in the changelog, in 1 they have."""
+"""The format of the file: in 2, rows that are only added have no copies in the changelog, in 1 they have."""
 BOOKKEEPING = """
 CREATE TABLE IF NOT EXISTS headwater_format (format INTEGER NOT NULL);
 INSERT INTO headwater_format SELECT 2 WHERE NOT EXISTS (SELECT 1 FROM headwater_format);
@@ -46,10 +51,40 @@ CREATE TABLE IF NOT EXISTS headwater_promoted (
 """
 
 
+R = TypeVar("R")
+T = TypeVar("T")
+C = TypeVar("C", bound=sqlite3.Connection)
+Write = Callable[[sqlite3.Connection], Any]
+Tell = Callable[[Future[Any]], None]
+"""Tells who waits what became of a write."""
 STEPS = 100_000
 """SQLite looks at the clock after so many steps of its own."""
+_PAUSE = 0.01
+"""So many seconds pass until a reader looks again whether the file is still locked."""
 READERS = 16
-"""How many connections that read are kept for the next reader."""
+"""The number of connections that that read are kept for the next reader."""
+
+
+class Reader(sqlite3.Connection):
+    """A connection that reads. It remembers what it was told of the commit that it sees."""
+
+    _commit: int | None = None
+    _known: dict[tuple[Any, ...], Any]
+
+    def begin(self) -> None:
+        """Begin a transaction; what was told of an earlier commit, by whatever process, is forgotten."""
+        if not self.in_transaction:  # it has begun already if it only could not read
+            self.execute("BEGIN")
+        (commit,) = self.execute("PRAGMA data_version").fetchone()  # it begins to read, at this commit
+        if commit != self._commit:
+            self._commit, self._known = commit, {}
+
+    def remembered(self, asked: tuple[Any, ...], find: Callable[[], R]) -> R:
+        """The answer of `find` in the transaction, looked for once in a commit."""
+        if asked not in self._known:
+            self._known[asked] = find()
+        found: R = self._known[asked]
+        return found
 
 
 class Database:
@@ -57,18 +92,25 @@ class Database:
 
     def __init__(self, path: Path, busy_timeout: timedelta) -> None:
         self.path = path
+        self._name = str(path)
         self._busy_timeout = busy_timeout
         self._lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._is_prepared = False
+        self.is_prepared = False
         self._is_sound = False
         self._pool = threading.Lock()
-        self._readers: list[tuple[tuple[int, int] | None, sqlite3.Connection]] = []
+        self._readers: list[tuple[tuple[int, int] | None, Reader]] = []
+        self._queue: deque[tuple[Future[Any], Write]] = deque()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all of it at the end, or nothing. One at a time; other processes are waited for."""
-        with self._lock, self.named("written"):
+        with self._lock, self._transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self.named("written"):
             if self._writer is None:
                 self._writer = self._open_writer()
             connection = self._writer
@@ -82,19 +124,64 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
 
+    def write(self, write: Callable[[sqlite3.Connection], T]) -> T:
+        """Write something, all of it or nothing, in a transaction that it shares with whoever waits for one as well.
+
+        To sync a commit to the disk takes longer than to write a few rows: what several views have to write meanwhile
+        is synced once. Each writes as if it were alone; what one of them fails of is undone, and is its own.
+        """
+        own: Future[T] = Future()
+        self._queue.append((own, write))
+        with self._lock:  # whoever had it before may have written this too
+            if not own.done():
+                self._write_all([self._queue.popleft() for _ in range(len(self._queue))])
+        return own.result()
+
+    def _write_all(self, queued: Sequence[tuple[Future[Any], Write]]) -> None:
+        """Write what is queued in one transaction; if that fails as a whole, each in one of its own."""
+        try:
+            with self._transaction() as connection:
+                attempt = self._attempted if len(queued) > 1 else self._written
+                told = [attempt(connection, write) for _, write in queued]
+        except BaseException as failure:
+            if len(queued) > 1 and isinstance(failure, Exception):
+                for one in queued:
+                    self._write_all([one])
+                return
+            for future, _ in queued:
+                future.set_exception(failure)
+            return
+        for (future, _), tell in zip(queued, told, strict=True):
+            tell(future)
+
+    def _attempted(self, connection: sqlite3.Connection, write: Write) -> Tell:
+        """Write one of several; what it fails of is undone alone."""
+        connection.execute("SAVEPOINT one")
+        try:
+            tell = self._written(connection, write)
+        except Exception as failure:
+            connection.execute("ROLLBACK TO one")
+            cause = self._meaning(failure, "written") if isinstance(failure, sqlite3.Error) else failure
+            tell = partial(Future.set_exception, exception=cause)
+        connection.execute("RELEASE one")
+        return tell
+
+    def _written(self, connection: sqlite3.Connection, write: Write) -> Tell:
+        return partial(Future.set_result, result=write(connection))
+
     @contextmanager
-    def reading(self, longest: timedelta | None = None) -> Iterator[sqlite3.Connection]:
+    def reading(self, longest: timedelta | None = None, *, waits: bool = True) -> Iterator[Reader]:
         """A connection of one's own that can't write, in a transaction: all its statements see the same commit.
 
         It is kept for the next reader, unless something went wrong or another file is there by then. What still runs
-        after `longest` is ended.
+        after `longest` is ended. Nobody waits for a writer; for who keeps the whole file locked one does if `waits`.
         """
-        if not self._is_prepared:
+        if not self.is_prepared:
             self._ensure_prepared()
         with self.named("read"):
             file, connection = self._reader()
             try:
-                connection.execute("BEGIN")
+                self._begin(connection, waits)
                 with _ended_after(connection, longest):
                     yield connection
                 connection.execute("ROLLBACK")
@@ -107,7 +194,18 @@ class Database:
                     return
             connection.close()
 
-    def _reader(self) -> tuple[tuple[int, int] | None, sqlite3.Connection]:
+    def _begin(self, connection: Reader, waits: bool) -> None:
+        deadline = time.monotonic() + (self._busy_timeout.total_seconds() if waits else 0)
+        while True:
+            try:
+                connection.begin()
+                return
+            except sqlite3.OperationalError as cause:
+                if not _is_locked(cause) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+
+    def _reader(self) -> tuple[tuple[int, int] | None, Reader]:
         """A connection to the file that is there now, with what tells it from others that may take its place."""
         file = self._identity()
         while True:
@@ -118,27 +216,27 @@ class Database:
             if kept[0] == file and file is not None:
                 return kept
             kept[1].close()
-        connection = self._connect("ro")
+        connection = self._connect("ro", Reader, timedelta(0))
         connection.execute("PRAGMA query_only = ON")
         return file, connection
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            status = os.stat(self._name)  # noqa: PTH116  # each read asks: a path of its own takes longer than the system
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def _ensure_prepared(self) -> None:
         """Make the file and its bookkeeping, unless they are there; a process may have been killed between the two."""
         self.require_sound()
         if self.path.exists():
-            with self.named("read"), closing(self._connect("ro")) as connection:
+            with self.named("read"), closing(self._connect("ro", sqlite3.Connection)) as connection:
                 named = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'headwater_promoted'").fetchone()
-                self._is_prepared = named is not None
-        if not self._is_prepared:
+                self.is_prepared = named is not None
+        if not self.is_prepared:
             with self.writing():
-                self._is_prepared = True
+                self.is_prepared = True
 
     def require_sound(self, *, again: bool = False) -> None:
         """Refuse a file that isn't as it was left; looked at when this process first uses it, or `again`."""
@@ -152,7 +250,7 @@ class Database:
     def put_aside(self, now: datetime) -> Path:
         """Move a damaged file away; the next call makes a new one."""
         self.close()
-        self._is_prepared = self._is_sound = False
+        self.is_prepared = self._is_sound = False
         return put_aside(self.path, now)
 
     def close(self) -> None:
@@ -167,10 +265,12 @@ class Database:
                 self._writer.close()
                 self._writer = None
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
+    def _connect(self, mode: str, kind: type[C], patience: timedelta | None = None) -> C:
         address = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
-        seconds = self._busy_timeout.total_seconds()
-        return sqlite3.connect(address, timeout=seconds, isolation_level=None, check_same_thread=False, uri=True)
+        seconds = (self._busy_timeout if patience is None else patience).total_seconds()
+        return sqlite3.connect(
+            address, timeout=seconds, isolation_level=None, check_same_thread=False, factory=kind, uri=True
+        )
 
     def _open_writer(self) -> sqlite3.Connection:
         if sqlite3.sqlite_version_info < NEEDED:
@@ -181,7 +281,7 @@ class Database:
                 path=str(self.path),
             )
         self.require_sound()
-        connection = self._connect("rwc")
+        connection = self._connect("rwc", sqlite3.Connection)
         try:
             self._prepare(connection)
             forget_sum(self.path)
@@ -198,12 +298,12 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         for statement in BOOKKEEPING.split(";"):
             connection.execute(statement)
-        found = connection.execute("SELECT format FROM headwater_format").fetchone()[0]
+        version = connection.execute("SELECT format FROM headwater_format").fetchone()[0]
         connection.execute("COMMIT")
-        if found != FORMAT:
+        if version != FORMAT:
             raise StoreDamaged(
                 f'the store "{self.path}" has a format that this version of Headwater doesn\'t know',
-                detail=f"It has format {found}, known is {FORMAT}. Nothing was written.",
+                detail=f"It has format {version}, known is {FORMAT}. Nothing was written.",
                 hint="Run the version of Headwater that wrote it, or a newer one.",
                 path=str(self.path),
             )
@@ -271,12 +371,16 @@ _REASONS = {
 }
 
 
+def _is_locked(cause: sqlite3.Error) -> bool:
+    return (getattr(cause, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
 def _reason(code: str, waited: timedelta) -> tuple[str, str]:
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         seconds = f"{waited.total_seconds():g}"
         return f"Another process kept it locked for {seconds} s", "Let the other process finish, then repeat the call."
-    found = (_REASONS[name] for name in _REASONS if code.startswith(name))
-    return next(found, ("SQLite failed", "See the cause that is named, then repeat the call."))
+    reasons = (_REASONS[name] for name in _REASONS if code.startswith(name))
+    return next(reasons, ("SQLite failed", "See the cause that is named, then repeat the call."))
 
 
 def _sentence(cause: sqlite3.Error) -> str:

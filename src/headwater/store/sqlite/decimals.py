@@ -28,7 +28,7 @@ SECONDS = pa.decimal128(19, 6)
 
 
 def is_wide(kind: pa.DataType) -> bool:
-    """Whether some values of the type can't be kept as numbers.
+    """Tells whether some values of the type can't be kept as numbers.
 
     >>> is_wide(pa.decimal128(12, 2)), is_wide(pa.decimal128(22, 2)), is_wide(pa.decimal128(18, 0))
     (False, True, False)
@@ -45,8 +45,8 @@ def encode(array: pa.Array) -> list[Any]:
     long = high == low >> 63
     exact = long if scale == 0 else long & (low < EXACT_LIMIT) & (low > -EXACT_LIMIT)
     values = _with_nulls((low if scale == 0 else low / 10.0**scale).tolist(), array)
-    for place in np.flatnonzero(~exact).tolist():
-        values[place] = _number_or_text(array[place].as_py())
+    for position in np.flatnonzero(~exact).tolist():
+        values[position] = _number_or_text(array[position].as_py())
     return values
 
 
@@ -57,7 +57,7 @@ def _number_or_text(value: Decimal) -> int | float | str:
 
 
 def _significant(value: Decimal) -> int:
-    """How many digits count; `Decimal.normalize` would round to the context's precision."""
+    """The number of digits that count; `Decimal.normalize` would round to the context's precision."""
     return len("".join(map(str, value.as_tuple().digits)).strip("0"))
 
 
@@ -86,10 +86,10 @@ def _all_small(values: list[Any], kind: pa.DataType) -> np.ndarray[Any, np.dtype
 
 
 def _exactly(value: Any, kind: pa.DataType) -> Decimal:
-    found = Decimal(repr(value) if isinstance(value, float) else value)
-    if isinstance(value, float) and _significant(found) > EXACT_DIGITS:
+    number = Decimal(repr(value) if isinstance(value, float) else value)
+    if isinstance(value, float) and _significant(number) > EXACT_DIGITS:
         raise Unfit(kind)
-    return found
+    return number
 
 
 def _words(array: pa.Array) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
@@ -101,8 +101,8 @@ def _words(array: pa.Array) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.nda
 
 def _with_nulls(values: list[Any], array: pa.Array) -> list[Any]:
     if array.null_count:
-        for place in np.flatnonzero(np.asarray(array.is_null())).tolist():
-            values[place] = None
+        for position in np.flatnonzero(np.asarray(array.is_null())).tolist():
+            values[position] = None
     return values
 
 

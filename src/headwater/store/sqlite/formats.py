@@ -11,30 +11,30 @@ from __future__ import annotations
 import json
 import sqlite3
 
+from headwater.store.names import images_of
 from headwater.store.sqlite.bookkeeping import BOOKS
-from headwater.store.sqlite.layout import Layout
-from headwater.store.sqlite.names import images_of
 from headwater.store.sqlite.record import Additions, Copies
+from headwater.store.sqlite.version_tables import VersionTables
 
 
-def bring_forward(connection: sqlite3.Connection, layout: Layout) -> bool:
+def bring_forward(connection: sqlite3.Connection, tables: VersionTables) -> bool:
     """Let go of copies that are no longer needed; False, with nothing done, if they aren't copies of all rows.
 
     Nothing but for a version of format 1 whose rows are only added.
     """
-    target = layout.target
+    target = tables.target
     named = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
     copied = connection.execute(named, (images_of(target.view, target.version),)).fetchone() is not None
-    if not copied or isinstance(layout.record, Copies):
+    if not copied or isinstance(tables.record, Copies):
         return True
-    newest = (connection.execute(record.newest).fetchone() for record in (layout.record, Copies(layout.names)))
+    newest = (connection.execute(record.newest).fetchone() for record in (tables.record, Copies(tables.names)))
     if len({*newest}) > 1:
         return False
-    _replace(connection, layout, layout.record)
+    _replace(connection, tables, tables.record)
     return True
 
 
-def _replace(connection: sqlite3.Connection, layout: Layout, record: Additions) -> None:
+def _replace(connection: sqlite3.Connection, tables: VersionTables, record: Additions) -> None:
     names = record.names
     connection.execute(f"DROP VIEW IF EXISTS {names.changes}")
     for operation in ("update", "delete"):
@@ -42,4 +42,4 @@ def _replace(connection: sqlite3.Connection, layout: Layout, record: Additions) 
     connection.execute(f"DROP TABLE {names.images}")
     for statement in record.create():
         connection.execute(statement)
-    BOOKS.record_shape(connection, layout.target, json.dumps(layout.create()))
+    BOOKS.record_shape(connection, tables.target, json.dumps(tables.create()))

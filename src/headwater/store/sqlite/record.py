@@ -1,4 +1,4 @@
-"""How a version's changes are recorded: the SQL of its changelog.
+"""The record of a version's changes: the SQL of its changelog.
 
 Changes are numbered, and each batch knows the numbers of its own. Where rows are changed and removed, every change is a
 *copy* of the row as it was before and after it, in a table beside: triggers write updates and deletes, since they see
@@ -37,12 +37,12 @@ class Record(ABC):
     @property
     @abstractmethod
     def number(self) -> str:
-        """What numbers them."""
+        """The column that numbers them."""
 
     @property
     @abstractmethod
     def wanted(self) -> Sequence[str]:
-        """What is read of a change, beside its number."""
+        """The columns that are read of a change, beside its number."""
 
     @abstractmethod
     def create(self) -> Iterable[str]:
@@ -159,7 +159,7 @@ class Copies(Record):
 
 
 def record_of(names: Names) -> Additions | Copies:
-    """How a version's changes are recorded."""
+    """The record of a version's changes."""
     return Additions(names) if names.target.only_adds else Copies(names)
 
 

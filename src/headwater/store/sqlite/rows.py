@@ -14,28 +14,28 @@ import pyarrow.compute as pc
 from headwater.store.fit import fitted, whole
 from headwater.store.protocol import Batch, Target
 from headwater.store.refusals import only_added
-from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.values import codec_of
+from headwater.store.sqlite.version_tables import VersionTables
 
 Columns = list[list[Any]]
 PART = 1_000_000
-"""How many rows are in memory as values of Python at a time: some 250 bytes each."""
+"""The number of rows that are in memory as values of Python at a time: some 250 bytes each."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a batch writes: keys to remove, then rows, whose values come column by column in parts."""
+    """The rows that a batch writes: keys to remove, then rows, whose values come column by column in parts."""
 
     deletes: list[tuple[Any, ...]]
     parts: Iterable[Columns]
 
 
-def written_of(layout: Layout, batch: Batch) -> Written:
-    """What a batch writes, the rows sorted by key; of each key the last row, and no delete of a key that is written.
+def written_of(tables: VersionTables, batch: Batch) -> Written:
+    """The rows that a batch writes, sorted by key; of each key the last row, and no delete of a key that is written.
 
     The values of the first part are ready, so that they are made before others have to wait for the database.
     """
-    target = layout.target
+    target = tables.target
     table = fitted(target, batch.upserts, target.columns)
     order = [(name, "ascending") for name in target.key if _sortable(table.schema.field(name).type)]
     table = table.sort_by(order) if order and table.num_rows > 1 else table
@@ -52,19 +52,19 @@ def _last_rows(target: Target, table: pa.Table) -> Columns:
     columns = _encoded(table)
     if not _may_repeat(table, target.key):
         return columns
-    last = {key: place for place, key in enumerate(_keys(target, columns))}
+    last = {key: position for position, key in enumerate(_keys(target, columns))}
     return columns if len(last) == table.num_rows else [[column[at] for at in last.values()] for column in columns]
 
 
 def _may_repeat(table: pa.Table, key: Sequence[str]) -> bool:
-    """Whether a key may come twice; certain only if the table is sorted by keys that are equal only if they look so."""
+    """Tells whether a key may come twice; not if the table is sorted by keys that are equal only if they look so."""
     kinds = [table.schema.field(name).type for name in key]
     if not all(_sortable(kind) and not pa.types.is_floating(kind) for kind in kinds):
         return True
     count = max(table.num_rows - 1, 0)
     same = pa.array(np.ones(count, np.bool_))
     for name in key:
-        before, after = (whole(table[name]).slice(place, count) for place in (0, 1))
+        before, after = (whole(table[name]).slice(start, count) for start in (0, 1))
         nulls = pc.and_(before.is_null(), after.is_null())
         same = pc.and_(same, pc.or_(pc.fill_null(pc.equal(before, after), False), nulls))
     return bool(pc.any(same).as_py())

@@ -13,14 +13,14 @@ import pyarrow as pa
 
 from headwater.store.selection import Condition, Order, Selection, is_comparable
 from headwater.store.spelling import comma, quoted
-from headwater.store.sqlite.layout import Layout
 from headwater.store.sqlite.values import codec_of
+from headwater.store.sqlite.version_tables import VersionTables
 
 _TESTS = {"null": "IS NULL", "not null": "IS NOT NULL"}
 
 
 def can(kind: pa.DataType, part: Condition | Order) -> bool:
-    """Whether SQLite does this part of a selection as Spark would."""
+    """Tells whether SQLite does this part of a selection as Spark would."""
     if isinstance(part, Condition) and part.operator in _TESTS:
         return True
     if not is_comparable(kind):
@@ -31,23 +31,23 @@ def can(kind: pa.DataType, part: Condition | Order) -> bool:
 
 
 def sorts_elsewhere(kind: pa.DataType) -> bool:
-    """Whether some values of a type, those before the year 1 and after 9999, don't sort as Spark sorts them."""
+    """Tells whether some values of a type, those before the year 1 and after 9999, don't sort as Spark sorts them."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
 
 
-def distant(layout: Layout, column: str) -> str:
+def distant(tables: VersionTables, column: str) -> str:
     """The statement that finds a value of such a year, if there is one: its text begins with a sign."""
-    return f"SELECT 1 FROM {layout.names.table} WHERE {quoted(column)} < '0' LIMIT 1"
+    return f"SELECT 1 FROM {tables.names.table} WHERE {quoted(column)} < '0' LIMIT 1"
 
 
-def select(layout: Layout, selection: Selection) -> tuple[str, list[Any]]:
+def select(tables: VersionTables, selection: Selection) -> tuple[str, list[Any]]:
     """The SELECT, and the values that are bound."""
-    names = [quoted(column.name) for column in selection.of(layout.target.columns)]
+    names = [quoted(column.name) for column in selection.of(tables.target.columns)]
     values: list[Any] = []
     conditions = [_condition(condition, values) for condition in selection.conditions]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     order = comma(f"{quoted(part.column)}{' DESC' if part.descends else ''}" for part in selection.order)
-    text = f"SELECT {comma(names) or 'NULL'} FROM {layout.names.table}{where}{f' ORDER BY {order}' if order else ''}"
+    text = f"SELECT {comma(names) or 'NULL'} FROM {tables.names.table}{where}{f' ORDER BY {order}' if order else ''}"
     if selection.limit is not None or selection.offset:
         text += f" LIMIT {-1 if selection.limit is None else selection.limit} OFFSET {selection.offset}"
     return text, values

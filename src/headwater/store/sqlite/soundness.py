@@ -1,4 +1,4 @@
-"""Whether a SQLite file is as it was left: SQLite itself keeps no checksum of its pages.
+"""The soundness of a SQLite file, which is as it was left or not: SQLite itself keeps no checksum of its pages.
 
 When a process closes a file that it has written, the file's checksum is noted beside it, with what every transaction of
 ours changes in the file's header. The next process that opens the file while nobody writes compares: one that has the
@@ -49,14 +49,14 @@ def forget_sum(path: Path) -> None:
 
 
 def what_is_wrong(path: Path) -> str | None:
-    """What is wrong with a file; None if it is as it was left, is being written, or isn't there."""
+    """The fault of a file; None if it is as it was left, is being written, or isn't there."""
     header = _header(path)
     if header is None or not is_at_rest(path):
         return None
     seen, _, expected = (read_note(_KIND, _read(_beside(path))) or "").rpartition(" ")
     if seen == header:
-        found = f"{_sum(path):08x}"
-        return None if found == expected else f"Its checksum is {found}, and it was left with {expected}."
+        actual = f"{_sum(path):08x}"
+        return None if actual == expected else f"Its checksum is {actual}, and it was left with {expected}."
     return _looked_through(path)
 
 
@@ -72,7 +72,7 @@ def put_aside(path: Path, now: datetime) -> Path:
 
 
 def is_at_rest(path: Path) -> bool:
-    """Whether all that was written is in the file itself: its write-ahead log is empty or gone."""
+    """Tells whether all that was written is in the file itself: its write-ahead log is empty or gone."""
     try:
         return path.with_name(f"{path.name}-wal").stat().st_size == 0
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def _beside(path: Path) -> Path:
 
 
 def _header(path: Path) -> str | None:
-    """What in a file's header tells its states apart, and its size; None if it has none yet."""
+    """The part of a file's header that tells its states apart, and its size; None if it has none yet."""
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER)
@@ -108,14 +108,14 @@ def _header(path: Path) -> str | None:
 
 
 def _sum(path: Path) -> int:
-    found = 0
+    total = 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         view = memoryview(mapped)
         for start in range(0, len(view), _AT_ONCE):
             with view[start : start + _AT_ONCE] as part:
-                found = checksum(part, found)
+                total = checksum(part, total)
         view.release()
-    return found
+    return total
 
 
 def _read(path: Path) -> bytes | None:

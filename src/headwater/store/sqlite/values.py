@@ -1,4 +1,4 @@
-"""How a value of each type is kept in SQLite: exactly, and so that a person who opens the file can use it.
+"""Values of each type in SQLite: exactly, and so that a person who opens the file can use it.
 
 A *codec* turns a column of Arrow values into what SQLite keeps, and back. SQLite has five kinds of value (NULL,
 INTEGER, REAL, TEXT, BLOB) and a column's declared type only says what it tries to convert ("affinity"), so a codec
@@ -21,8 +21,9 @@ Every value has one spelling, so equal keys are equal in SQLite.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ import pyarrow.compute as pc
 
 from headwater.model import Variant, spell_type
 from headwater.store import instants, nested
+from headwater.store.plain import plain
 from headwater.store.sqlite import decimals
+from headwater.store.sqlite.plain import Plain, shortcut
 from headwater.store.unfit import Unfit
 
 Values = list[Any]
@@ -40,7 +43,7 @@ NOT_A_NUMBER = "NaN"
 
 @dataclass(frozen=True)
 class Codec:
-    """How one type is kept. `decode` raises `Unfit` for values that are not of the type.
+    """The codec of one type. `decode` raises `Unfit` for values that are not of the type.
 
     `declared` is the column's type in CREATE TABLE. `wide`: numbers that SQLite can't compute with exactly are TEXT;
     a client that is to sort, compare and add them is shown the nearest REAL instead.
@@ -52,20 +55,30 @@ class Codec:
     decode: Callable[[Values], pa.Array]
     wide: bool = False
 
+    def plain(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The values that `encode` made these of, as JSON has them."""
+        short = self._shortcut(values)
+        return plain(self.decode(list(values))) if short is None else short
+
+    @cached_property
+    def _shortcut(self) -> Plain:
+        return shortcut(self.kind, self.wide)
+
     def decode_strictly(self, values: Values) -> pa.Array:
         """As `decode`, of values that may come from elsewhere: `Unfit` unless each one is spelled as `encode` does."""
-        found = self.decode(values)
-        if not all(map(_same, self.encode(found), values)):
+        array = self.decode(values)
+        if not all(map(_same, self.encode(array), values)):
             raise Unfit(self.kind)
-        return found
+        return array
 
 
-def _same(kept: Any, given: Any) -> bool:
-    if isinstance(kept, int | float) and isinstance(given, int | float):
-        return bool(kept == given)
-    return type(kept) is type(given) and bool(kept == given)
+def _same(kept: Any, encoded: Any) -> bool:
+    if isinstance(kept, int | float) and isinstance(encoded, int | float):
+        return bool(kept == encoded)
+    return type(kept) is type(encoded) and bool(kept == encoded)
 
 
+@lru_cache(maxsize=1024)
 def codec_of(kind: pa.DataType) -> Codec:
     """The codec of a type.
 
@@ -122,8 +135,8 @@ def _encode_floats(array: pa.Array) -> Values:
 
 def _decode_floats(values: Values, kind: pa.DataType) -> pa.Array:
     numbers = [float("nan") if value == NOT_A_NUMBER else value for value in values]
-    found = _decode_plain(numbers, pa.float64())
-    return found.cast(kind, safe=False)
+    doubles = _decode_plain(numbers, pa.float64())
+    return doubles.cast(kind, safe=False)
 
 
 def _encode_durations(array: pa.Array) -> Values:

@@ -29,8 +29,8 @@ __all__ = ["Again", "SqlStoreConformance", "StoreConformance", "Wall", "refuses"
 
 
 class StoreConformance(Writing, Versions, Changelog, Reading):
-    """What every store must do."""
+    """The duties of every store."""
 
 
 class SqlStoreConformance(StoreConformance, Answers):
-    """What a store that answers SQL must do: all of it, and `query`."""
+    """The duties of a store that answers SQL: all of them, and `query`."""

@@ -1,4 +1,4 @@
-"""What must hold of a store that answers SQL: it can't be written to, and its answers are typed."""
+"""The duties of a store that answers SQL: it can't be written to, and its answers are typed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater.errors import StatementRefused
 from headwater.model import INSTANT, Column
 from headwater.store import Batch, Store
 from headwater.testing.conformance.expect import Again, meanwhile, refuses
-from headwater.testing.conformance.targets import SPEND, START, batch, position, rows_of, version
+from headwater.testing.conformance.targets import SPEND, START, batch, position, rows_of, shown, swapping, version
 
 
 class Answers:
@@ -29,9 +29,9 @@ class Answers:
         rows = pa.Table.from_pylist([{"card": "a", "at": START, "ok": True}, {"card": "b", "ok": False}], target.schema)
         store.apply(target, store.open(target, "plan"), Batch(rows, target.schema.empty_table(), position(0)))
         store.promote("spend", 1)
-        found = store.query("SELECT *, count(*) OVER () AS held FROM spend ORDER BY card", limit=1)
-        assert found.drop_columns(["held"]) == rows.slice(0, 1)
-        assert found["held"].to_pylist() == [2]
+        answer = store.query("SELECT *, count(*) OVER () AS held FROM spend ORDER BY card", limit=1)
+        assert answer.drop_columns(["held"]) == rows.slice(0, 1)
+        assert answer["held"].to_pylist() == [2]
         assert store.query("SELECT card FROM spend", limit=0).num_rows == 0
 
     def test_a_query_sees_the_version_that_is_promoted(self, store: Store) -> None:
@@ -42,19 +42,24 @@ class Answers:
             assert store.query("SELECT minute FROM spend").to_pylist() == [{"minute": number}]
 
     def test_a_query_sees_one_version_or_the_other_while_they_are_swapped(self, store: Store, again: Again) -> None:
-        for number in (1, 2):
-            rows = [(f"card-{place}", number, number) for place in range(50)]
-            store.apply(version(number), store.open(version(number), "plan"), batch(0, rows))
+        swap, reader = swapping(store, 30), again()
+        for _ in meanwhile(swap):
+            held = reader.query("SELECT minute, count(*) AS held FROM spend GROUP BY minute").to_pylist()
+            assert [row["held"] for row in held] == [50], "all rows of one version"
+
+    def test_a_snapshot_belongs_together_while_batches_come(self, store: Store, again: Again) -> None:
+        epoch = store.open(SPEND, "plan")
+        store.apply(SPEND, epoch, batch(0, [("a", 1, 0)], used=0))
         store.promote("spend", 1)
         reader = again()
 
-        def swap() -> None:
-            for turn in range(30):
-                store.promote("spend", turn % 2 + 1)
+        def write() -> None:
+            for number in range(1, 60):
+                store.apply(SPEND, epoch, batch(number, [("a", 1, number)], used=1))
 
-        for _ in meanwhile(swap):
-            found = reader.query("SELECT minute, count(*) AS held FROM spend GROUP BY minute").to_pylist()
-            assert [row["held"] for row in found] == [50], "all rows of one version"
+        for _ in meanwhile(write):
+            _, newest, counts, [[_, _, spent]] = shown(reader)
+            assert (counts["used"], spent) == (newest, f"{newest}.00")
 
 
 NOT_ANSWERED = (

@@ -1,4 +1,4 @@
-"""What must hold of the changelog: each row before and after, batch by batch, for as long as it is kept."""
+"""The duties of a changelog: each row before and after, batch by batch, for as long as it is kept."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Changelog:
         told = second.select(["batch", "commit", "at"]).to_pylist()[0]
         assert told["batch"] == 3 and told["commit"] == [("payments", 3)]
         assert (told["at"] - START).total_seconds() == 5
-        assert [_short(found) for found in store.changes("spend", 1, since=0)] == [_short(second)]
+        assert [_short(changes) for changes in store.changes("spend", 1, since=0)] == [_short(second)]
         assert list(store.changes("spend", 1, since=position(3))) == []
 
     def test_a_key_that_is_deleted_and_upserted_in_one_batch_is_one_update(self, store: Store) -> None:
         epoch = store.open(SPEND, "plan")
         store.apply(SPEND, epoch, batch(0, [("a", 1, 1)]))
         store.apply(SPEND, epoch, batch(1, [("a", 1, 2)], deletes=[("a", 1)]))
-        (found,) = store.changes("spend", 1, since=0)
-        assert _short(found) == {("update", ("a", "1.00"), ("a", "2.00"))}
+        (changes,) = store.changes("spend", 1, since=0)
+        assert _short(changes) == {("update", ("a", "1.00"), ("a", "2.00"))}
 
     def test_changes_are_kept_for_their_retention_and_then_refused_by_name(self, store: Store, wall: Wall) -> None:
         epoch = store.open(SPEND, "plan")
@@ -63,8 +63,8 @@ class Changelog:
             store.apply(SPEND, epoch, batch(number, [("a", 1, number)]))
             wall.move(hours=10)
         store.apply(SPEND, epoch, batch(4))
-        assert [found["batch"][0].as_py() for found in store.changes("spend", 1)] == [2, 3]
-        assert [found["batch"][0].as_py() for found in store.changes("spend", 1, since=1)] == [2, 3]
+        assert [changes["batch"][0].as_py() for changes in store.changes("spend", 1)] == [2, 3]
+        assert [changes["batch"][0].as_py() for changes in store.changes("spend", 1, since=1)] == [2, 3]
         assert next(store.changes("spend", 1))["watermark_before"][0].as_py() == position(1).watermark
         with refuses(PositionRefused, match="no longer has its changes since batch 0"):
             list(store.changes("spend", 1, since=0))
@@ -85,10 +85,12 @@ class Changelog:
             assert _short(first) == {("insert", None, (card, "1.00")) for card in ("a", "b")}
             assert _short(second) == {("insert", None, (None, None))}
             assert second["watermark_before"][0].as_py() == position(1).watermark
-            assert [_short(found) for found in store.changes("spend", number, since=2)] == [_short(third)]
+            assert [_short(changes) for changes in store.changes("spend", number, since=2)] == [_short(third)]
             wall.move(hours=20)
             store.apply(target, epoch, batch(4, [("c", 1, 3)], target=target))
-            kept = [(found["batch"][0].as_py(), _short(found)) for found in store.changes("spend", number, since=1)]
+            kept = [
+                (changes["batch"][0].as_py(), _short(changes)) for changes in store.changes("spend", number, since=1)
+            ]
             assert kept == [(2, _short(second)), (3, _short(third)), (4, {("insert", None, ("c", "3.00"))})]
             with refuses(PositionRefused, match="no longer has its changes since batch -1"):
                 list(store.changes("spend", number, since=-1))
@@ -102,7 +104,7 @@ class Changelog:
             store.apply(SPEND, epoch, batch(number))
         store.apply(SPEND, epoch, batch(4, [("a", 1, 2)]))
         store.apply(SPEND, epoch, batch(5, [("a", 1, 3)]))
-        assert [_short(found) for found in store.changes("spend", 1, since=3)] == [
+        assert [_short(changes) for changes in store.changes("spend", 1, since=3)] == [
             {("update", ("a", "1.00"), ("a", "2.00"))},
             {("update", ("a", "2.00"), ("a", "3.00"))},
         ]
@@ -146,8 +148,8 @@ def _net(number: int, sequence: list[Row]) -> Batch:
 
 def _folded(store: Store, number: int) -> set[Row]:
     table: dict[Row, dict[str, Any]] = {}
-    for found in store.changes("spend", number):
-        for change in found.to_pylist():
+    for changes in store.changes("spend", number):
+        for change in changes.to_pylist():
             before, after = change["before"], change["after"]
             row = after or before
             key = (row["card"], row["minute"])

@@ -1,4 +1,4 @@
-"""What the tests of the suite share: a clock that is moved by hand, and an error that must come."""
+"""The tools of the suite's tests: a clock that is moved by hand, and an error that must come."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -36,14 +35,15 @@ from headwater.log.read import read
 from headwater.model import INSTANT, Column, Stream, Topic
 from headwater.model import Intake as Declared
 from headwater.testing.conformance.expect import refuses
+from headwater.waiting import Until, wait_for
 
 POINTS = ("before letters", "after letters", "before rows", "after rows")
-"""Where a process is killed: before or after what it appends is durable."""
+"""The moment a process is killed: before or after what it appends is durable."""
 PATIENCE = 60.0
 
 
 class Feed(Protocol):
-    """What an inlet reads from, and the topic that takes it in."""
+    """The origin that an inlet reads from, and the topic that takes it in."""
 
     topic: Topic
 
@@ -93,7 +93,7 @@ class Log(TopicLog):
 
 
 class World:
-    """Where the logs are, and processes that take in what is fed."""
+    """The logs, and processes that take in what is fed."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
@@ -106,27 +106,27 @@ class World:
         return Intake(log, Log(dead_topic(declared), self._letters, "letters", points), self.feed.inlet)
 
     def drain(self) -> tuple[int, int]:
-        """How many rows and dead letters a new process takes in."""
+        """The numbers of rows and dead letters that a new process takes in."""
         taken = self.process().drain()
         return taken.rows, taken.dead
 
     @property
     def ids(self) -> list[str]:
         """The ids of all rows, in the order of the log."""
-        found: list[str] = self._read(self.process().log, "id")
-        return found
+        ids: list[str] = self._read(self.process().log, "id")
+        return ids
 
     @property
-    def places(self) -> list[str]:
+    def dead_positions(self) -> list[str]:
         """The positions of all dead letters, in the order of their log."""
-        found: list[str] = self._read(self.process().dead, "position")
-        return found
+        positions: list[str] = self._read(self.process().dead, "position")
+        return positions
 
     @property
     def poison(self) -> list[bytes]:
         """The bytes of all dead letters."""
-        found: list[bytes] = self._read(self.process().dead, "bytes")
-        return found
+        poison: list[bytes] = self._read(self.process().dead, "bytes")
+        return poison
 
     def _read(self, log: TopicLog, column: str) -> Any:
         return read(log, columns=[column])[column].to_pylist() if log.head >= 0 else []
@@ -134,7 +134,7 @@ class World:
     @contextmanager
     def running(self) -> Iterator[Callable[[], None]]:
         """A process that runs meanwhile; what is given halts it, and returns when it has ended."""
-        halt, failed = _Halt(), []
+        halt, failed = Until(threading.Event()), []
 
         def run() -> None:
             try:
@@ -157,28 +157,14 @@ class World:
             stop()
 
 
-class _Halt:
-    def __init__(self) -> None:
-        self.event = threading.Event()
-
-    @property
-    def is_wanted(self) -> bool:
-        return self.event.is_set()
-
-    def wait(self, duration: timedelta) -> None:
-        self.event.wait(duration.total_seconds())
-
-
 def soon(condition: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "it comes in time"
-        time.sleep(0.02)
+    patience = timedelta(seconds=PATIENCE)
+    assert wait_for(condition, patience, every=timedelta(milliseconds=20)), "it comes in time"
 
 
 class IntakeConformance:
-    """What every inlet must do."""
+    """The duties of every inlet."""
 
     def test_each_event_is_a_row_or_a_dead_letter_once(self, feed: Feed) -> None:
         """In their order; what was taken in is not taken in again, and what comes later is."""
@@ -200,8 +186,8 @@ class IntakeConformance:
         world.drain()
         feed.send(b"c")
         world.drain()
-        assert len(set(world.places)) == 3
-        assert all(place.rpartition(":")[2].isdigit() for place in world.places)
+        assert len(set(world.dead_positions)) == 3
+        assert all(position.rpartition(":")[2].isdigit() for position in world.dead_positions)
         assert None not in read(world.process().dead, columns=["source"])["source"].to_pylist()
 
     def test_the_positions_are_in_the_log(self, feed: Feed) -> None:
@@ -262,7 +248,7 @@ class IntakeConformance:
         assert world.process(topic=patient).drain().dead == 1200
 
     def test_a_run_takes_in_what_comes_and_ends_when_it_is_halted(self, feed: Feed) -> None:
-        """What came after it had ended is the next one's."""
+        """Events that came after it had ended are the next one's."""
         world = World(feed)
         with world.running() as stop:
             feed.send(payment(0))

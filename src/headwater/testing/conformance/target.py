@@ -70,12 +70,12 @@ def delivery(batch: int, *changes: tuple[str, int | None, int | None], first: in
 
 
 def none_refused(refused: Sequence[Refused]) -> None:
-    """What is buried in a test where nothing may be."""
+    """Buries nothing: for a test where nothing may be refused."""
     raise AssertionError(f"it refuses {refused}")
 
 
 class TargetConformance:
-    """What every target must do."""
+    """The duties of every target."""
 
     def test_a_new_target_has_no_place(self, again: OpenAgain, seen: Seen) -> None:
         """Nothing was delivered yet, and opening delivers nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.model import Column, Emit
-from headwater.store import Batch, Position, Store, Target
+from headwater.store import Batch, Position, Selection, Store, Target
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,7 +47,7 @@ def batch(
 
 
 def position(number: int) -> Position:
-    """Where batch `number` comes to."""
+    """The position that batch `number` comes to."""
     return Position(number, (("payments", number),), START + timedelta(seconds=number))
 
 
@@ -65,7 +65,30 @@ def _table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
 
 def rows_of(store: Store, number: int | None = 1) -> set[tuple[Any, ...]]:
     """The rows that a version has, `spent` as text."""
-    found = store.read("spend", number).to_pylist()
-    spelled = [(row["card"], row["minute"], None if row["spent"] is None else str(row["spent"])) for row in found]
+    rows = store.read("spend", number).to_pylist()
+    spelled = [(row["card"], row["minute"], None if row["spent"] is None else str(row["spent"])) for row in rows]
     assert len(spelled) == len(set(spelled)), "no row is doubled"
     return set(spelled)
+
+
+def swapping(store: Store, times: int) -> Callable[[], None]:
+    """Write two versions of fifty rows each, and serve the first; what is returned swaps them so many times."""
+    for number in (1, 2):
+        rows = [(f"card-{index}", number, number) for index in range(50)]
+        store.apply(version(number), store.open(version(number), "plan"), batch(0, rows))
+    store.promote("spend", 1)
+
+    def swap() -> None:
+        for turn in range(times):
+            store.promote("spend", turn % 2 + 1)
+
+    return swap
+
+
+def shown(store: Store) -> tuple[int, int, dict[str, int], list[list[Any]]]:
+    """The version, batch, ledger and rows that a snapshot of the view has, the rows as JSON has them."""
+    with store.snapshot() as snapshot:
+        served = snapshot.served("spend")
+        assert served is not None and served.position is not None
+        rows = [list(row) for part in snapshot.plain(served, Selection()) for row in zip(*part, strict=True)]
+        return served.target.version, served.position.batch, dict(snapshot.ledger(served)), rows

@@ -1,4 +1,4 @@
-"""What must hold of versions: who may write one, which one is served, and which may go."""
+"""The duties about versions: who may write one, which one is served, and which may go."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class Versions:
             store.promote("spend", number)
             assert store.promoted("spend") == number
             assert rows_of(store, None) == {("a", number, f"{number}.00")}
-        assert [(found.target.version, found.fingerprint, found.promoted) for found in store.versions("spend")] == [
+        assert [(kept.target.version, kept.fingerprint, kept.promoted) for kept in store.versions("spend")] == [
             (1, "plan 1", True),
             (2, "plan 2", False),
         ]
-        assert [found.target for found in store.versions("spend")] == [version(1), version(2)]
-        assert [found.position for found in store.versions("spend")] == [position(0), position(0)]
+        assert [kept.target for kept in store.versions("spend")] == [version(1), version(2)]
+        assert [kept.position for kept in store.versions("spend")] == [position(0), position(0)]
 
     def test_the_promoted_version_cannot_be_dropped_and_others_can(self, store: Store) -> None:
         for number in (1, 2):
@@ -88,7 +88,7 @@ class Versions:
             store.drop("spend", 2)
         store.drop("spend", 1)
         store.drop("spend", 1)
-        assert [found.target.version for found in store.versions("spend")] == [2]
+        assert [kept.target.version for kept in store.versions("spend")] == [2]
         with refuses(UnknownVersion, match='view "spend" has no version 1'):
             store.promote("spend", 1)
         with refuses(UnknownVersion):

@@ -1,4 +1,4 @@
-"""What must hold of batches that are written: once, whole, and by key."""
+"""The duties about batches that are written: once, whole, and by key."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Writing:
         assert rows_of(store) == {("a", 1, "2.00")}
         assert store.ledger("spend", 1) == {"rows_in": 2}
         assert store.position("spend", 1) == position(1)
-        assert [len(found) for found in store.changes("spend", 1)] == [1, 1]
+        assert [len(changes) for changes in store.changes("spend", 1)] == [1, 1]
 
     def test_a_retry_by_the_next_run_changes_nothing(self, store: Store, again: Again) -> None:
         store.apply(SPEND, store.open(SPEND, "plan"), batch(0, [("a", 1, 1)], rows_in=1))

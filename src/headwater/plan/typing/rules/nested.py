@@ -34,28 +34,28 @@ from headwater.plan.typing.coercion import (
 
 def array_of(call: Call) -> SparkType | None:
     """array(a, b, …)."""
-    found = common(call.given)
-    return None if found is None else array(found)
+    element = common(call.types)
+    return None if element is None else array(element)
 
 
 def array_search(call: Call) -> SparkType | None:
     """array_contains: NULL can't be looked for."""
-    return None if VOID in call.given or not is_orderable(call.given[1]) else BOOLEAN
+    return None if VOID in call.types or not is_orderable(call.types[1]) else BOOLEAN
 
 
 def array_position(call: Call) -> SparkType | None:
     """The place of an element."""
-    return BIGINT if is_orderable(call.given[1]) else None
+    return BIGINT if is_orderable(call.types[1]) else None
 
 
 def array_insert(call: Call) -> SparkType | None:
     """An array with an element put at a place."""
-    return call.kinds[0] if call.given[1].name in ("int", "smallint", "tinyint", "unknown") else None
+    return call.kinds[0] if call.types[1].name in ("int", "smallint", "tinyint", "unknown") else None
 
 
 def array_join(call: Call) -> SparkType | None:
     """The elements as one text."""
-    return STRING if all(kind in (STRING, VOID, UNKNOWN) for kind in call.given[1:]) else None
+    return STRING if all(kind in (STRING, VOID, UNKNOWN) for kind in call.types[1:]) else None
 
 
 def array_extreme(call: Call) -> SparkType | None:
@@ -76,7 +76,7 @@ def arrays_zip(call: Call) -> SparkType | None:
 
 def element_at(call: Call) -> SparkType | None:
     """element_at(array, place), element_at(map, key)."""
-    holder, place = call.given[:2]
+    holder, place = call.types[:2]
     if holder.name == "map":
         return holder.value if _finds_key(holder, place) else None
     return holder.element if place.name in ("int", "smallint", "tinyint", "unknown") else None
@@ -87,29 +87,29 @@ def _finds_key(holder: SparkType, key: SparkType) -> bool:
 
 
 def map_contains_key(call: Call) -> SparkType | None:
-    """Whether a map has a key."""
-    return BOOLEAN if _finds_key(*call.given) else None
+    """Tells whether a map has a key."""
+    return BOOLEAN if _finds_key(*call.types) else None
 
 
 def map_of_pairs(call: Call) -> SparkType | None:
     """map(key, value, …)."""
-    if len(call.given) % 2:
+    if len(call.types) % 2:
         raise Refused("It takes keys and values in turn.")
-    key, value = common(call.given[0::2]), common(call.given[1::2])
+    key, value = common(call.types[0::2]), common(call.types[1::2])
     return None if key is None or value is None or holds_map(key) else map_of(key, value)
 
 
 def map_concat(call: Call) -> SparkType | None:
     """Several maps as one."""
-    if not call.given:
+    if not call.types:
         return map_of(STRING, STRING)
-    found = common(call.given)
-    return found if found is not None and found.name == "map" else None
+    kind = common(call.types)
+    return kind if kind is not None and kind.name == "map" else None
 
 
 def map_from_entries(call: Call) -> SparkType | None:
     """A map of an array of pairs."""
-    entry = call.given[0].element
+    entry = call.types[0].element
     if entry.name != "struct" or len(entry.parts) != 2 or holds_map(entry.parts[0]):
         return None
     return map_of(*entry.parts)
@@ -118,29 +118,29 @@ def map_from_entries(call: Call) -> SparkType | None:
 def struct_of(call: Call) -> SparkType | None:
     """struct(a, b AS c, …): fields are named after their columns, others by their place."""
     names = (name_of(node) or f"col{position}" for position, node in enumerate(call.arguments, start=1))
-    return struct(*zip(names, call.given, strict=True))
+    return struct(*zip(names, call.types, strict=True))
 
 
 def named_struct(call: Call) -> SparkType | None:
     """named_struct('name', value, …)."""
-    names = [call.text(position) for position in range(0, len(call.given), 2)]
-    if len(call.given) % 2 or any(name is None for name in names):
+    names = [call.text(position) for position in range(0, len(call.types), 2)]
+    if len(call.types) % 2 or any(name is None for name in names):
         raise Refused("It takes names and values in turn.", "Write the names as literals.")
-    return struct(*zip((name or "" for name in names), call.given[1::2], strict=True))
+    return struct(*zip((name or "" for name in names), call.types[1::2], strict=True))
 
 
 def sequence(call: Call) -> SparkType | None:
     """An array of numbers or times from one to another."""
-    found = wider(*call.given[:2])
-    if found is None or not (found.is_integral or found in (DATE, TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN)):
+    kind = wider(*call.types[:2])
+    if kind is None or not (kind.is_integral or kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN)):
         return None
-    step = call.given[2] if len(call.given) == 3 else None
-    if step is not None and found.is_integral:
-        found = wider(found, step)
-        found = found if found is not None and found.is_integral else None
+    step = call.types[2] if len(call.types) == 3 else None
+    if step is not None and kind.is_integral:
+        kind = wider(kind, step)
+        kind = kind if kind is not None and kind.is_integral else None
     elif step is not None and not (step.is_ansi_interval or step.name in ("interval", "void", "unknown")):
         return None
-    return None if found is None else array(found)
+    return None if kind is None else array(kind)
 
 
 # Lambdas
@@ -175,7 +175,7 @@ def array_sort(call: Call) -> SparkType | None:
 
 def aggregate(call: Call) -> SparkType | None:
     """aggregate(array, start, (found, x) -> …, found -> …): the fold keeps the type of its start."""
-    start = call.given[1]
+    start = call.types[1]
     merged = call.body(2, start, call.kinds[0].element)
     if merged not in (start, UNKNOWN) and start != UNKNOWN:
         raise Refused(
@@ -243,9 +243,9 @@ def variant_get(call: Call) -> SparkType | None:
 
 def variant_with(call: Call) -> SparkType | None:
     """A variant with a value put into it."""
-    return VARIANT if call.given[2].name in ("variant", "void") or can_cast(call.given[2], VARIANT) else None
+    return VARIANT if call.types[2].name in ("variant", "void") or can_cast(call.types[2], VARIANT) else None
 
 
 def to_variant_object(call: Call) -> SparkType | None:
     """A variant of a nested value."""
-    return VARIANT if call.given[0].name in ("array", "map", "struct", "unknown") else None
+    return VARIANT if call.types[0].name in ("array", "map", "struct", "unknown") else None

@@ -33,7 +33,7 @@ from headwater.plan.typing.coercion import (
 def summed(call: Call) -> SparkType | None:
     """Whole numbers add up to BIGINT, decimals get ten digits more."""
     kind = call.kinds[0]
-    if call.given[0] in (DATE, TIMESTAMP_NTZ) or call.given[0].name == "time":
+    if call.types[0] in (DATE, TIMESTAMP_NTZ) or call.types[0].name == "time":
         return None
     if kind.is_integral:
         return BIGINT
@@ -45,7 +45,7 @@ def summed(call: Call) -> SparkType | None:
 def averaged(call: Call) -> SparkType | None:
     """A mean is a double; of decimals a decimal with four places more."""
     kind = call.kinds[0]
-    if call.given[0] in (DATE, TIMESTAMP_NTZ) or call.given[0].name == "time":
+    if call.types[0] in (DATE, TIMESTAMP_NTZ) or call.types[0].name == "time":
         return None
     if kind.name == "decimal":
         return bounded(kind.digits[0] + 4, kind.digits[1] + 4)
@@ -54,24 +54,24 @@ def averaged(call: Call) -> SparkType | None:
 
 def collect_set(call: Call) -> SparkType | None:
     """A set has no maps in it: they have no order."""
-    return None if holds(call.given[0], "map") else array(call.given[0])
+    return None if holds(call.types[0], "map") else array(call.types[0])
 
 
 def extreme(call: Call) -> SparkType | None:
     """min, max."""
-    return call.given[0] if is_orderable(call.given[0]) else None
+    return call.types[0] if is_orderable(call.types[0]) else None
 
 
 def extreme_by(call: Call) -> SparkType | None:
     """min_by(value, order), or the first so many as an array."""
-    if not is_orderable(call.given[1]):
+    if not is_orderable(call.types[1]):
         return None
-    return array(call.given[0]) if len(call.given) == 3 else call.given[0]
+    return array(call.types[0]) if len(call.types) == 3 else call.types[0]
 
 
 def mode(call: Call) -> SparkType | None:
     """The most frequent value, of an argument or of WITHIN GROUP."""
-    kinds = call.given or call.ordering
+    kinds = call.types or call.ordering
     return kinds[0] if kinds else None
 
 
@@ -87,8 +87,8 @@ def _interpolated(kind: SparkType) -> SparkType:
 
 def percentile(call: Call) -> SparkType | None:
     """percentile(x, share), median(x)."""
-    found = _interpolated(call.kinds[0])
-    return _quantile(found, call.kinds[1]) if len(call.kinds) > 1 else found
+    kind = _interpolated(call.kinds[0])
+    return _quantile(kind, call.kinds[1]) if len(call.kinds) > 1 else kind
 
 
 def percentile_within(call: Call) -> SparkType | None:
@@ -128,29 +128,29 @@ def histogram(call: Call) -> SparkType | None:
 
 def regr_avgx(call: Call) -> SparkType | None:
     """The mean of the second argument."""
-    return averaged(Call("avg", call.arguments[1:], call.given[1:], call.kinds[1:], call.type_lambda))
+    return averaged(Call("avg", call.arguments[1:], call.types[1:], call.kinds[1:], call.type_lambda))
 
 
 def regr_avgy(call: Call) -> SparkType | None:
     """The mean of the first argument."""
-    return averaged(Call("avg", call.arguments[:1], call.given[:1], call.kinds[:1], call.type_lambda))
+    return averaged(Call("avg", call.arguments[:1], call.types[:1], call.kinds[:1], call.type_lambda))
 
 
 def top_k_accumulate(call: Call) -> SparkType | None:
     """The sketch of approx_top_k."""
     return struct(
-        ("sketch", BINARY), ("maxItemsTracked", INT), ("itemDataType", call.given[0]), ("itemDataTypeDDL", STRING)
+        ("sketch", BINARY), ("maxItemsTracked", INT), ("itemDataType", call.types[0]), ("itemDataTypeDDL", STRING)
     )
 
 
 def top_k_combine(call: Call) -> SparkType | None:
     """Several sketches of approx_top_k as one."""
-    return call.given[0]
+    return call.types[0]
 
 
 def top_k_estimate(call: Call) -> SparkType | None:
     """The items of a sketch of approx_top_k."""
-    item = call.given[0].field("itemDataType")
+    item = call.types[0].field("itemDataType")
     return None if item is None else array(struct(("item", item), ("count", BIGINT)))
 
 
@@ -159,25 +159,25 @@ def top_k_estimate(call: Call) -> SparkType | None:
 
 def lag(call: Call) -> SparkType | None:
     """lag and lead: the type of the value; the default is cast to it."""
-    kind = call.given[0]
-    if len(call.given) < 3 or call.given[2] in (kind, VOID, UNKNOWN) or kind == UNKNOWN:
+    kind = call.types[0]
+    if len(call.types) < 3 or call.types[2] in (kind, VOID, UNKNOWN) or kind == UNKNOWN:
         return kind
-    default = call.given[2]
+    default = call.types[2]
     fits = can_assign(default, kind) or (default == STRING and kind.is_atomic)
     return kind if fits else None
 
 
 def counter_diff(call: Call) -> SparkType | None:
-    """How far a counter has moved since the row before."""
-    kind = call.given[0]
-    if len(call.given) == 2 and not (call.given[1].is_timestamp or call.given[1] in (VOID, UNKNOWN)):
+    """The distance of a counter from the row before."""
+    kind = call.types[0]
+    if len(call.types) == 2 and not (call.types[1].is_timestamp or call.types[1] in (VOID, UNKNOWN)):
         return None
     return DOUBLE if kind == VOID else kind if kind.is_numeric or kind == UNKNOWN else None
 
 
 def assert_true(call: Call) -> SparkType | None:
     """NULL, or an error where the condition doesn't hold."""
-    return VOID if call.given[0] in (BOOLEAN, VOID, UNKNOWN) else None
+    return VOID if call.types[0] in (BOOLEAN, VOID, UNKNOWN) else None
 
 
 # Generators: a struct of the columns that they make
@@ -203,7 +203,7 @@ def inline(call: Call) -> SparkType | None:
 
 def json_tuple(call: Call) -> SparkType | None:
     """A column for each field of a JSON text."""
-    return struct(*((f"c{position}", STRING) for position in range(len(call.given) - 1)))
+    return struct(*((f"c{position}", STRING) for position in range(len(call.types) - 1)))
 
 
 def stack(call: Call) -> SparkType | None:
@@ -211,7 +211,7 @@ def stack(call: Call) -> SparkType | None:
     rows = call.number(0)
     if not rows or rows < 1:
         raise Refused("The number of rows must be a constant.", "Write it as a literal, like stack(2, …).")
-    values = call.given[1:]
+    values = call.types[1:]
     width = -(-len(values) // rows)
     columns = [set(values[position::width]) - {VOID} or {VOID} for position in range(width)]
     if any(len(kinds) > 1 for kinds in columns):

@@ -63,7 +63,7 @@ def rounded(call: Call) -> SparkType | None:
 
 def ceil(call: Call) -> SparkType | None:
     """ceil(x), floor(x), and both to a number of places."""
-    kind = call.given[0]
+    kind = call.types[0]
     if len(call.arguments) == 2:
         kind = cast_implicitly(kind, "decimal") or VOID
         return _rounded(kind.digits[0], kind.digits[1], _places(call)) if kind.name == "decimal" else None
@@ -74,7 +74,7 @@ def ceil(call: Call) -> SparkType | None:
 
 def uniform(call: Call) -> SparkType | None:
     """A random number between two; of the wider of their types."""
-    left, right = call.given[:2]
+    left, right = call.types[:2]
     if "decimal" in (left.name, right.name) and not (left.is_floating or right.is_floating):
         return left if left.name == "decimal" else right
     if left.is_floating or right.is_floating:
@@ -102,12 +102,12 @@ def width_bucket(call: Call) -> SparkType | None:
 
 def overlay(call: Call) -> SparkType | None:
     """A text with a part replaced, or bytes."""
-    return call.kinds[0] if call.kinds[0] == call.kinds[1] or VOID in call.given[:2] else None
+    return call.kinds[0] if call.kinds[0] == call.kinds[1] or VOID in call.types[:2] else None
 
 
 def to_char(call: Call) -> SparkType | None:
     """A number, a time or bytes as text."""
-    kind = call.given[0]
+    kind = call.types[0]
     if kind.name in ("boolean", "day_time", "year_month", "variant", "array", "map", "struct"):
         return None
     temporal = kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ) or kind.name == "time"
@@ -116,31 +116,31 @@ def to_char(call: Call) -> SparkType | None:
 
 def hashed(call: Call) -> SparkType | None:
     """hash, xxhash64: maps and variants have no hash."""
-    if any(holds_map(kind) for kind in call.given):
+    if any(holds_map(kind) for kind in call.types):
         return None
     return INT if call.name == "hash" else BIGINT
 
 
 def text_like(call: Call) -> SparkType | None:
     """BINARY where all arguments are, else STRING."""
-    binary = all(kind in (BINARY, VOID) for kind in call.given if kind.name not in ("int", "bigint"))
-    return BINARY if binary and BINARY in call.given and call.name != "btrim" else STRING
+    binary = all(kind in (BINARY, VOID) for kind in call.types if kind.name not in ("int", "bigint"))
+    return BINARY if binary and BINARY in call.types and call.name != "btrim" else STRING
 
 
 def decode(call: Call) -> SparkType | None:
     """decode(bytes, charset), and decode(x, is, then, …, otherwise)."""
-    if len(call.given) == 2:
-        return STRING if cast_implicitly(call.given[0], "binary") and cast_implicitly(call.given[1], "string") else None
-    searches, results = call.given[1::2], call.given[2::2]
-    otherwise = searches[-1:] if len(call.given) % 2 == 0 else (STRING,)  # what it gives otherwise is a NULL text
-    if not all(wider(call.given[0], kind) for kind in searches[: len(results)]):
+    if len(call.types) == 2:
+        return STRING if cast_implicitly(call.types[0], "binary") and cast_implicitly(call.types[1], "string") else None
+    searches, results = call.types[1::2], call.types[2::2]
+    otherwise = searches[-1:] if len(call.types) % 2 == 0 else (STRING,)  # what it gives otherwise is a NULL text
+    if not all(wider(call.types[0], kind) for kind in searches[: len(results)]):
         return None
     return common([*results, *otherwise])
 
 
 def elt(call: Call) -> SparkType | None:
     """One of several texts."""
-    return arithmetic.concatenate(list(call.given[1:]))
+    return arithmetic.concatenate(list(call.types[1:]))
 
 
 # Time
@@ -192,7 +192,7 @@ def extract(call: Call) -> SparkType | None:
     spelled = call.text(0)
     if spelled is None:
         raise Underivable("The field isn't written out.", "Write the field as a literal, like 'YEAR'.")
-    name, kind = spelled.upper(), call.given[1]
+    name, kind = spelled.upper(), call.types[1]
     if name not in _INT_FIELDS | _SECOND_FIELDS:
         raise Refused(
             f'There is no field "{spelled}".', "Fields are YEAR, MONTH, DAY, HOUR, MINUTE, SECOND and others."
@@ -243,17 +243,17 @@ def _check_unit(call: Call) -> None:
 
 def date_add(call: Call) -> SparkType | None:
     """date_add(date, days), and dateadd(unit, count, time), which gives a timestamp."""
-    if len(call.given) == 3:
+    if len(call.types) == 3:
         _check_unit(call)
-        if not cast_implicitly(call.given[1], "bigint"):
+        if not cast_implicitly(call.types[1], "bigint"):
             return None
-        return TIMESTAMP_NTZ if call.given[2] == TIMESTAMP_NTZ else cast_implicitly(call.given[2], "timestamp")
+        return TIMESTAMP_NTZ if call.types[2] == TIMESTAMP_NTZ else cast_implicitly(call.types[2], "timestamp")
     return date_sub(call)
 
 
 def convert_timezone(call: Call) -> SparkType | None:
     """convert_timezone([from,] to, time)."""
-    *zones, at = call.given
+    *zones, at = call.types
     fits = cast_implicitly(at, "timestamp_ntz") and all(cast_implicitly(zone, "string") for zone in zones)
     return TIMESTAMP_NTZ if fits else None
 
@@ -264,34 +264,34 @@ _MOMENT = ("date", "time", "string")
 
 def make_timestamp(call: Call) -> SparkType | None:
     """make_timestamp(year, month, day, hour, minute, second, zone), or of a date, a time and a zone."""
-    count = len(call.given)
+    count = len(call.types)
     if count in (4, 5):
         raise Refused("It takes a date, a time and a zone, or six numbers and a zone.")
-    if count == 1 and call.given[0] not in (DATE, VOID, UNKNOWN):
+    if count == 1 and call.types[0] not in (DATE, VOID, UNKNOWN):
         return None
     takes = _CALENDAR if count > 3 else _MOMENT
-    fits = all(cast_implicitly(kind, wanted) for kind, wanted in zip(call.given, takes, strict=False))
+    fits = all(cast_implicitly(kind, wanted) for kind, wanted in zip(call.types, takes, strict=False))
     return TIMESTAMP if fits else None
 
 
 def make_timestamp_ntz(call: Call) -> SparkType | None:
     """The same without a time zone."""
-    return None if len(call.given) == 3 or make_timestamp(call) is None else TIMESTAMP_NTZ
+    return None if len(call.types) == 3 or make_timestamp(call) is None else TIMESTAMP_NTZ
 
 
 def date_sub(call: Call) -> SparkType | None:
     """A date that many days away."""
-    days = call.given[1]
+    days = call.types[1]
     moved = days.name in ("int", "smallint", "tinyint", "string", "void", "unknown")
-    return DATE if moved and cast_implicitly(call.given[0], "date") else None
+    return DATE if moved and cast_implicitly(call.types[0], "date") else None
 
 
 def date_diff(call: Call) -> SparkType | None:
     """datediff(end, start) in days, and datediff(unit, start, end)."""
-    if len(call.given) == 3:
+    if len(call.types) == 3:
         _check_unit(call)
-        return BIGINT if all(cast_implicitly(kind, "timestamp") for kind in call.given[1:]) else None
-    return INT if all(cast_implicitly(kind, "date") for kind in call.given) else None
+        return BIGINT if all(cast_implicitly(kind, "timestamp") for kind in call.types[1:]) else None
+    return INT if all(cast_implicitly(kind, "date") for kind in call.types) else None
 
 
 def time_of_precision(call: Call) -> SparkType | None:
@@ -302,7 +302,7 @@ def time_of_precision(call: Call) -> SparkType | None:
 
 def time_bucket(call: Call) -> SparkType | None:
     """The start of the bucket that a timestamp falls into."""
-    size, at = call.given[:2]
+    size, at = call.types[:2]
     if not size.is_ansi_interval or not (at.is_timestamp or at in (VOID, UNKNOWN)):
         return None
     return TIMESTAMP if at == VOID else at
@@ -310,22 +310,22 @@ def time_bucket(call: Call) -> SparkType | None:
 
 def to_timestamp(call: Call) -> SparkType | None:
     """A timestamp of a text, a time, or a number of seconds; only a text has a format."""
-    return None if call.given[0].is_numeric and len(call.given) == 2 else TIMESTAMP
+    return None if call.types[0].is_numeric and len(call.types) == 2 else TIMESTAMP
 
 
 def session_window(call: Call) -> SparkType | None:
     """session_window(time, gap): start and end of the session."""
-    gap = call.given[1]
+    gap = call.types[1]
     return window(call) if gap in (STRING, VOID, UNKNOWN) or gap.name == "interval" else None
 
 
 def window(call: Call) -> SparkType | None:
     """window(time, size, …): start and end of the window."""
-    at = call.given[0]
+    at = call.types[0]
     kind = at if at.is_timestamp else cast_implicitly(at, "timestamp")
     return None if kind is None else struct(("start", kind), ("end", kind))
 
 
 def window_time(call: Call) -> SparkType | None:
     """The event time of a window."""
-    return call.given[0].field("end")
+    return call.types[0].field("end")

@@ -1,0 +1,88 @@
+"""The plan of a small step, prepared once for a view and executed for each of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from headwater.engine.kept_panes import nullable
+from headwater.engine.prepared import Input, Instants, Prepared, PreparingSession, prepare
+from headwater.engine.scan import columns_of, memory_schema, told_new
+from headwater.engine.slice import Slice
+from headwater.engine.source import arrow_schema
+from headwater.engine.span import BEGAN_AT, SETTLED_AT
+from headwater.operators.lowering.ledger import LOGGED, Tally
+from headwater.operators.lowering.stamp import NEW, PARTS
+
+_KNOWN = "__known"
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """A prepared plan, and what it counts."""
+
+    prepared: Prepared
+    tally: Tally
+
+    @classmethod
+    def of(cls, own: PreparingSession, some: Slice) -> StepPlan | None:
+        """The plan of the steps of a view, of which this is one; None if it can't be prepared."""
+        if not some.step.prepared:
+            return None
+        tally, scans, adds = Tally(), some.planned.scans, some.step.adds == "parts"
+        inputs = _inputs(some)
+
+        def model(frames: Mapping[str, DataFrame]) -> Slice:
+            by_scan = {scan: frames[_name(number)] for number, scan in enumerate(scans)}
+            return replace(some, spark=own.session, frames=by_scan)
+
+        def make(frames: Mapping[str, DataFrame], marks: Instants) -> DataFrame:
+            step = replace(model(frames), marks=marks)
+            return step.groups(tally, frames[_KNOWN].drop(_KNOWN)) if adds else step.rows(tally)
+
+        if adds:
+            types = model({given.name: given.frame(own) for given in inputs}).part_types()
+            inputs.append(Input(_KNOWN, to_arrow_schema(types, timezone="UTC"), types))
+        prepared = prepare(own, inputs, (BEGAN_AT, SETTLED_AT), make)
+        if prepared is None or (adds and not _gives_back(prepared, inputs[-1].columns)):
+            return None
+        return cls(prepared, tally)
+
+    def computed(self, some: Slice, known: pa.Table | None = None) -> tuple[pa.Table, dict[str, int]]:
+        """The rows that a slice gives, with the parts that are known of its groups, and the fates of its rows."""
+        assert some.began_at is not None
+        tables = {
+            _name(number): told_new(some.read[scan], some.begin.commits[scan.relation] if some.begin else 0)
+            for number, scan in enumerate(some.planned.scans)
+        }
+        tables |= {} if known is None else {_KNOWN: known}
+        rows, counts = self.prepared.run(tables, {BEGAN_AT: some.began_at, SETTLED_AT: some.settled_at})
+        return rows, {**self.tally.ledger(counts), LOGGED: some.logged()}
+
+    def no_parts(self) -> pa.Table:
+        """The parts of no group."""
+        schema: pa.Schema = next(given.columns for given in self.prepared.inputs if given.name == _KNOWN)
+        return schema.empty_table()
+
+
+def _gives_back(prepared: Prepared, known: pa.Schema) -> bool:
+    """Tells whether the parts that a plan gives are of the types in which it takes them."""
+    given = prepared.schema.field(PARTS).type
+    return [(part.name, nullable(part.type)) for part in given] == [(part.name, nullable(part.type)) for part in known]
+
+
+def _inputs(some: Slice) -> list[Input]:
+    inputs = []
+    for number, scan in enumerate(some.planned.scans):
+        topic, columns = some.logs[scan.relation].topic, columns_of(scan, some.pace)
+        schema = arrow_schema(topic, columns).append(pa.field(NEW, pa.bool_()))
+        inputs.append(Input(_name(number), schema, memory_schema(topic, columns)))
+    return inputs
+
+
+def _name(number: int) -> str:
+    return f"__scan{number}"

@@ -1,0 +1,229 @@
+"""Join: pairs of rows of two inputs, by equality, within a time bound, in the same window, or as of an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import ClassVar, Literal
+
+from headwater import model
+from headwater.operators.assign.spelling import spell_window
+from headwater.operators.assign.stage import length_of
+from headwater.operators.entry import taken_once
+from headwater.operators.expression import Expression, read_by
+from headwater.operators.finality import Finality
+from headwater.operators.kept import Kept, after
+from headwater.operators.scan.stage import Scan, scans_of
+from headwater.operators.stage import NONE, Identity, Stage, renamed
+from headwater.operators.streaming import Direction, Link, Streaming
+from headwater.operators.tolerance import Tolerances
+
+JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
+_OUTER = ("left", "right", "full")
+_LIVE_WINDOW_JOINS = ("inner", "left", "semi")
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class TimeBound:
+    """`right` − `left` lies between `lower` and `upper`; `strict_…` bounds are exclusive."""
+
+    left: str
+    right: str
+    lower: timedelta
+    upper: timedelta
+    strict_lower: bool = False
+    strict_upper: bool = False
+
+    @property
+    def reach(self) -> timedelta:
+        """The distance in time that two rows of a pair can be apart."""
+        return max(abs(self.lower), abs(self.upper))
+
+    @property
+    def whole(self) -> tuple[timedelta, timedelta]:
+        """Both bounds in whole milliseconds, no narrower than they are."""
+        return self.lower // _MILLISECOND * _MILLISECOND, -(-self.upper // _MILLISECOND) * _MILLISECOND
+
+    @property
+    def lag(self) -> timedelta:
+        """The time that pairs lag behind the watermark: how long before it the time of one can be."""
+        lower, upper = self.whole
+        return max(upper, -lower, -_MILLISECOND) + _MILLISECOND
+
+    @property
+    def direction(self) -> Direction:
+        """Where the partners of a row lie, seen from the left."""
+        if self.upper <= NONE:
+            return "before"
+        return "after" if self.lower >= NONE else "around"
+
+    def __str__(self) -> str:
+        lower, upper = model.spell_duration(self.lower), model.spell_duration(self.upper)
+        opening, closing = "(" if self.strict_lower else "[", ")" if self.strict_upper else "]"
+        return f"r.{self.right} − l.{self.left} in {opening}{lower}, {upper}{closing}"
+
+
+@dataclass(frozen=True)
+class AsOf:
+    """The right side is a versioned table, asked for its row as it was at the left side's column `time`."""
+
+    time: str
+
+
+@dataclass(frozen=True)
+class Join(Stage):
+    """Pairs of rows. `equal` are the pairs of expressions, over the left and over the right side, that must be equal.
+
+    `residual` is the rest of the condition, the time bound included; it writes columns as `l.column` and `r.column`.
+    At most one of `bound`, `window` (both sides in the same window) and `as_of` says why state is bounded.
+    `renames` gives, for each output column, the side and the column that it comes from.
+    """
+
+    left: Stage
+    right: Stage
+    kind: JoinKind
+    equal: tuple[tuple[Expression, Expression], ...]
+    residual: Expression | None
+    renames: tuple[tuple[Literal["left", "right"], str], ...]
+    bound: TimeBound | None = None
+    window: model.Window | None = None
+    as_of: AsOf | None = None
+
+    noun: ClassVar[str] = "join"
+    does: ClassVar[str] = "joins"
+    joins_rows: ClassVar[bool] = True
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        return (self.left, self.right)
+
+    @property
+    def is_outer(self) -> bool:
+        """Tells whether a row without a partner is shown."""
+        return self.kind in _OUTER
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Tells whether the right side only decides which rows of the left side are there."""
+        return self.kind in ("semi", "anti")
+
+    @property
+    def reach(self) -> timedelta | None:
+        if self.bound is not None:
+            return self.bound.reach
+        return NONE if self.window is not None or self.as_of is not None else None
+
+    @property
+    def paired_keys(self) -> Iterator[tuple[Stage, tuple[Expression, ...]]]:
+        """Where a bound in time says when pairs end, their keys don't."""
+        if self.bound is None:
+            for number, below in enumerate(self.inputs):
+                yield below, tuple(pair[number] for pair in self.equal)
+
+    @property
+    def admits_by_own_time(self) -> bool:
+        return self.bound is not None
+
+    def finality(self, sight: timedelta | None) -> Finality:
+        lag = self.bound.lag if self.bound is not None else NONE
+        waits = sight or NONE if self.reach is None else self.reach
+        return Finality(lag, waits, held_back=length_of(self.window), changes=lag)
+
+    @property
+    def streaming(self) -> Streaming:
+        link = Link(f"window {self.kind}")
+        if self.window is None and self.bound is not None:
+            link = Link(self.kind, self.bound.direction)
+        unchanging = "outer joins" if self.is_outer else None
+        return Streaming(link, self._streaming_obstacle, unchanging, shown_early=self.is_outer)
+
+    @property
+    def _streaming_obstacle(self) -> str | None:
+        if self.as_of is not None:
+            return "Spark's streaming has no join as of an instant"
+        if self.kind == "anti":
+            return "Spark's streaming has no anti join"
+        if not self.equal:
+            return "Spark's streaming joins on equality only"
+        if self.window is not None and self.kind not in _LIVE_WINDOW_JOINS:
+            return f"Spark's streaming has no {self.kind} join of windows"
+        return None
+
+    def kept(self, grace: timedelta) -> Iterator[Kept]:
+        for number, (side, below) in enumerate(zip(("left", "right"), self.inputs, strict=True)):
+            yield from taken_once(below, grace)
+            topics = ", ".join(sorted({scan.relation for scan in scans_of(below)}))
+            what = f"the rows of the {side} side ({topics})"
+            if self.bound is None:
+                yield Kept("join", what, after("the end of their window", grace))
+            else:
+                reach = self.bound.upper if number == 0 else -self.bound.lower
+                yield Kept("join", what, after("their event time", grace + reach))
+
+    def pruned(self, needed: set[str]) -> Stage:
+        kept = [(source, column) for source, column in zip(self.renames, self.columns, strict=True)]
+        kept = [(source, column) for source, column in kept if column.name in needed]
+        wanted = {side: {name for (of, name), _ in kept if of == side} for side in ("left", "right")}
+        wanted["left"] |= read_by(left for left, _ in self.equal)
+        wanted["right"] |= read_by(right for _, right in self.equal)
+        for read in self.residual.reads if self.residual else ():
+            wanted["left" if read.startswith("l.") else "right"].add(read[2:])
+        if self.bound:
+            wanted["left"].add(self.bound.left)
+            wanted["right"].add(self.bound.right)
+        if self.as_of:
+            wanted["left"].add(self.as_of.time)
+        return replace(
+            self,
+            left=self.left.pruned(wanted["left"]),
+            right=self.right.pruned(wanted["right"]),
+            renames=tuple(source for source, _ in kept),
+            columns=tuple(column for _, column in kept),
+        )
+
+    @property
+    def identity(self) -> tuple[Identity, ...] | None:
+        """Those of both rows of a pair; of the left one where the right one only decides, or is one."""
+        names: dict[tuple[str, str], str] = {}
+        for (side, name), column in zip(self.renames, self.columns, strict=True):
+            names.setdefault((side, name.lower()), column.name)
+        left = renamed(self.left.identity, lambda name: names.get(("left", name.lower())))
+        if self.is_one_sided or self.as_of is not None:
+            return left
+        right = renamed(self.right.identity, lambda name: names.get(("right", name.lower())))
+        return (*left, *right) if left and right else None
+
+    @property
+    def tolerances(self) -> Tolerances:
+        sides = {"left": self.left.tolerances, "right": self.right.tolerances}
+        pairs = zip(self.columns, self.renames, strict=True)
+        return {column.name: sides[side][name] for column, (side, name) in pairs if name in sides[side]}
+
+    @property
+    def line(self) -> str:
+        parts = [f"{_qualified('l', left)} = {_qualified('r', right)}" for left, right in self.equal]
+        text = f"Join {self.kind}{' on ' + ' and '.join(parts) if parts else ''}"
+        if self.bound is not None:
+            text += f" within {self.bound}"
+        if self.window is not None:
+            text += f" in the same {spell_window(self.window)}"
+        if self.as_of is not None:
+            text += f" as of {self.as_of.time}"
+        return f"{text} where {self.residual}" if self.residual else text
+
+
+def _qualified(side: str, expression: Expression) -> str:
+    return f"{side}.{expression}" if expression.is_column else f"{side}: {expression}"
+
+
+def is_joined(stage: Stage) -> bool:
+    """Tells whether a stage, or one below it, joins rows."""
+    return any(below.joins_rows for below in stage.walk())
+
+
+def read_as_of(stage: Stage) -> set[Scan]:
+    """The scans whose rows are joined as they were at an instant."""
+    joins = (below for below in stage.walk() if isinstance(below, Join) and below.as_of is not None)
+    return {scan for join in joins for scan in scans_of(join.right)}

@@ -1,0 +1,25 @@
+"""Over, lowered: values from the rows around a row."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from headwater.operators import Over
+from headwater.operators.lowering.columns import columns_of
+from headwater.operators.lowering.ledger import Rows
+from headwater.operators.lowering.stamp import BEHIND, FINAL, MARK, POSITION, later
+from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.over.lowering.values import behind_of, values_of
+
+
+@lowered.register
+def _(stage: Over, lowering: Lowering) -> Rows:
+    if not lowering.settled:
+        raise not_executable(stage)
+    frame = lowering.entered(stage.input).frame
+    spelled = values_of(stage, lowering.horizon)
+    for columns in (spelled.first, spelled.values):
+        frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
+    final = later(F.col(MARK), stage.ahead(lowering.horizon))
+    seen = [F.expr(behind_of(stage, lowering.horizon)).alias(BEHIND)] if BEHIND in frame.columns else []
+    return Rows(frame.select(*columns_of(stage), POSITION, final.alias(FINAL), *seen))

@@ -1,0 +1,84 @@
+"""Project: computed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from headwater.operators.expression import Expression, Named, listed, read_by
+from headwater.operators.stage import GroupKey, Identity, Stage, Unary, only, renamed
+from headwater.operators.streaming import Streaming
+from headwater.operators.tolerance import Tolerances, tolerances_of
+from headwater.operators.window_bounds import passes_bounds
+from headwater.sql.spelling import spell_name
+
+
+@dataclass(frozen=True)
+class Project(Unary):
+    """One computed column per expression, in order."""
+
+    expressions: tuple[Named, ...]
+
+    keeps_state: ClassVar[bool] = False
+    passes_rows: ClassVar[bool] = True
+
+    @property
+    def streaming(self) -> Streaming:
+        return super().streaming._replace(stays_up=True)
+
+    def pruned(self, needed: set[str]) -> Stage:
+        kept = tuple(named for named in self.expressions if named.name in needed)
+        below = self.input.pruned(read_by(named.expression for named in kept))
+        columns = only(self.columns, needed)
+        unchanged = all(named.expression.sql == spell_name(named.name) for named in kept)
+        shown = not any(column.hidden for column in below.columns)
+        if unchanged and shown and [column.name for column in below.columns] == [column.name for column in columns]:
+            return below
+        return replace(self, input=below, columns=columns, expressions=kept)
+
+    @property
+    def _passed_on(self) -> dict[str, str]:
+        """The names of the columns that it passes on."""
+        names: dict[str, str] = {}
+        for named in self.expressions:
+            if named.expression.is_column:
+                names.setdefault(named.expression.reads[0].lower(), named.name)
+        return names
+
+    @property
+    def identity(self) -> tuple[Identity, ...] | None:
+        names = self._passed_on
+        return renamed(self.input.identity, lambda name: names.get(name.lower()))
+
+    @property
+    def group_key(self) -> GroupKey | None:
+        below, names = self.input.group_key, self._passed_on
+        if below is None:
+            return None
+        shown = {name: names.get(column.lower()) if column else None for name, column in below.shown_as.items()}
+        return below._replace(shown_as=shown)
+
+    @property
+    def tolerances(self) -> Tolerances:
+        return tolerances_of(self.expressions, self.input.tolerances)
+
+    @property
+    def additive(self) -> frozenset[str]:
+        below = self.input.additive
+        columns = (named for named in self.expressions if named.expression.is_column)
+        return frozenset(named.name for named in columns if named.expression.reads[0] in below)
+
+    @property
+    def line(self) -> str:
+        return f"Project {listed(self.expressions)}"
+
+    def with_panes(self) -> Self | None:
+        passes = passes_bounds([named.expression for named in self.expressions], self.input)
+        below = self.input.with_panes() if passes else None
+        return replace(self, input=below) if below is not None else None
+
+
+def projected(root: Stage) -> Iterator[Expression]:
+    """The expressions that columns are computed by, at a stage and below it."""
+    return (named.expression for stage in root.walk() if isinstance(stage, Project) for named in stage.expressions)

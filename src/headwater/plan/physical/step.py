@@ -1,0 +1,162 @@
+"""Steps: how a settled view gets from one watermark to the next.
+
+A step reads a slice of the log. What of it is computed anew, what is added to something that was kept, and which rows
+can be left out before Spark sees them, follows from the stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+import pyarrow as pa
+
+from headwater import model
+from headwater.operators import Aggregate, Expression, Filter, Project, Scan, Stage
+from headwater.operators.aggregate.panes import by_panes
+from headwater.operators.aggregate.parts import by_parts, keys_of_rows
+from headwater.operators.aggregate.totals import by_totals
+from headwater.operators.join.stage import is_joined
+from headwater.operators.scan.stage import scans_of
+from headwater.plan.execution import parts_of, shows_events
+from headwater.plan.physical.execution import Execution
+from headwater.plan.physical.key import Key
+from headwater.plan.physical.operators import Operator, Way
+from headwater.plan.physical.pace import Pace
+
+_LONGEST = timedelta(days=365_000)
+"""A longer retention than the calendar has: its rows are computed from all rows."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The computation of a step of a settled view.
+
+    It `looks_back` as far as the view reaches, to the oldest of its new events (whose copies happened with it), or over
+    the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it `adds` those of
+    its new rows to them, and reads no others; `grouped_by` are the keys of its groups that are columns of the log, each
+    with its column. Of the rows that it looks back on those matter that share `keys` with one in the slice; without
+    any, all do. Of the stage `shown`, the last that has groups, only the groups are made that the step shows.
+
+    `shows_open`: rows are shown before they are final, and known again by their key. `from_log`: a step asks for
+    nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
+    others, of which there may be none. `prepared`: two steps differ in nothing but their rows and the instants between
+    which they lie, so that Spark's plan of a small one can be kept.
+    """
+
+    looks_back: Literal["reach", "events", "everything"]
+    adds: Literal["panes", "totals", "parts"] | None
+    aggregate: Aggregate | None
+    grouped_by: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...]
+    shown: Stage | None
+    shows_open: bool
+    from_log: bool
+    paired: bool
+    prepared: bool
+
+
+def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
+    """The step of a view, from its operators; `keyed` if a store finds its rows by a key."""
+    scans = list(scans_of(root))
+    slices, once = execution.kind == "settle", any(scan.within is not None for scan in scans)
+    panes, totals, parts = _kept_panes(operators, scans), _kept_totals(operators), _kept_parts(operators)
+    copies = shows_events(root) or (parts is not None and any(scan.unique for scan in scans))
+    stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
+    return Step(
+        looks_back=("events" if copies else "reach") if slices else "everything",
+        adds="panes" if panes else "totals" if totals else "parts" if parts else None,
+        aggregate=panes or totals or parts,
+        grouped_by=_grouped_by(parts) if parts and len(scans) == 1 else (),
+        keys=(("_id",) if len(scans) == 1 else ()) if copies else _keys(root, scans),
+        shown=stateful[-1] if stateful and slices else None,
+        shows_open=execution.emit is model.Emit.CHANGES and keyed and bool(stateful),
+        from_log=execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once,
+        paired=once or is_joined(root),
+        # what is taken once is looked up by another query, and a function reads its inputs as it likes
+        prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
+    )
+
+
+def _kept_panes(operators: Sequence[Operator], scans: Sequence[Scan]) -> Aggregate | None:
+    """The aggregate whose panes are kept between steps, if it keeps the only state of a view; None if none are.
+
+    Where a stream says what is unique, a copy may come after the event's pane was made, so there the log is read again.
+    """
+    stateful = [operator for operator in operators if operator.way is not Way.BY_ROW]
+    if len(stateful) != 1 or stateful[0].way is not Way.BY_PANES or any(scan.unique for scan in scans):
+        return None
+    return by_panes(stateful[0].stage)
+
+
+def _kept_totals(operators: Sequence[Operator]) -> Aggregate | None:
+    stages = (operator.stage for operator in operators if operator.way is Way.BY_TOTALS)
+    return next((by_totals(stage) for stage in stages), None)
+
+
+def kept_totals(view: model.View, root: Stage, execution: Execution, pace: Pace) -> Aggregate | None:
+    """The aggregate whose totals are kept between steps; None if none are."""
+    if execution.kind != "settle" or execution.emit is not model.Emit.CHANGES or view.every is not None:
+        return None
+    retention = view.retention if view.retention is not None else view.horizon
+    if retention is None or retention > _LONGEST or pace.stamp != "_watermark":
+        return None
+    scans = list(scans_of(root))
+    if len(scans) != 1 or not _is_bare(scans[0]):
+        return None
+    return next(filter(None, map(by_totals, root.walk())), None)
+
+
+def kept_parts(view: model.View, root: Stage, execution: Execution, key: Key) -> Aggregate | None:
+    """The aggregate whose groups are kept in parts between steps; None if none are."""
+    return parts_of(view, root, execution.emit, key) if execution.kind == "settle" else None
+
+
+def _kept_parts(operators: Sequence[Operator]) -> Aggregate | None:
+    stages = (operator.stage for operator in operators if operator.way is Way.BY_PARTS)
+    return next((by_parts(stage) for stage in stages), None)
+
+
+def _grouped_by(stage: Aggregate) -> tuple[tuple[str, str], ...]:
+    """The keys of groups that are columns of the log: the name of each, and that of the column."""
+    columns = ((name, _column_of(stage.input, key)) for name, key in keys_of_rows(stage).items())
+    return tuple((name, column) for name, column in columns if column is not None)
+
+
+def _is_bare(scan: Scan) -> bool:
+    return not scan.unique and scan.within is None and scan.time is not None and scan.kind == "stream"
+
+
+def _keys(root: Stage, scans: Sequence[Scan]) -> tuple[str, ...]:
+    """The columns of a topic that rows must share to matter to each other, if a view says so; else none.
+
+    What a window function says of a row depends on the rows of its partition alone.
+    """
+    stateful = [stage for stage in root.walk() if stage.keeps_state]
+    if len(stateful) != 1 or len(scans) != 1 or not stateful[0].by_partition:
+        return ()
+    keys = [_column_of(below, key) for below in stateful[0].inputs for key in stateful[0].group_keys]
+    exact = [key for key in keys if key is not None]
+    return tuple(dict.fromkeys(exact)) if len(exact) == len(keys) else ()
+
+
+def _column_of(stage: Stage, key: Expression) -> str | None:
+    """The column of the log that a key is; None if it is another value, or one of which several may be equal."""
+    column = stage.column_of(key)
+    if column is None or pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+        return None
+    match stage:
+        case Scan():
+            return column.name
+        case Filter():
+            return _column_of(stage.input, key)
+        case _ if stage.puts_in_windows and not column.is_window_bound:
+            (below,) = stage.inputs
+            return _column_of(below, key)
+        case Project():
+            made_of = next(named.expression for named in stage.expressions if named.name == column.name)
+            return _column_of(stage.input, made_of)
+        case _:
+            return None

@@ -1,0 +1,64 @@
+"""The physical plan of a view: what is decided once, and carried out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from headwater.plan.physical.pace import Pace
+from tests.plan.planning import view
+from tests.plan.test_python import check, python_view
+
+NONE, SECOND, MINUTE, HOUR = timedelta(), timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+MILLISECOND = timedelta(milliseconds=1)
+GRACE = "WITH (grace = '1 minute')"
+TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR({time}), INTERVAL '1' HOUR)"
+SESSION = "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE)"
+JOINED = "orders o JOIN payments p ON p.order_id = o.id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR"
+
+
+@pytest.mark.parametrize(
+    ("query", "pace"),
+    [
+        ("SELECT id FROM orders", Pace("_watermark", MINUTE, MINUTE)),
+        (
+            f"SELECT window_end, count(*) AS n FROM {TUMBLE.format(time='at')} GROUP BY window_end",
+            Pace("_watermark", MINUTE, MINUTE),
+        ),
+        (
+            f"SELECT window_end, count(*) AS n FROM {TUMBLE.format(time='_arrived_at')} GROUP BY window_end",
+            Pace("_arrived_at", MINUTE, MINUTE),
+        ),
+        ("SELECT DISTINCT customer, _arrived_at AS came_at FROM orders", Pace("_arrived_at", MINUTE, MINUTE)),
+        (
+            f"SELECT customer, window_end, count(*) AS n FROM {SESSION} GROUP BY customer, window_end",
+            Pace("_watermark", 6 * MINUTE, 6 * MINUTE),
+        ),
+        (f"SELECT o.id, p.paid FROM {JOINED}", Pace("_watermark", MINUTE, MINUTE)),
+        (
+            f"SELECT o.at, count(*) AS n FROM {JOINED} GROUP BY o.at",
+            Pace("_watermark", MINUTE, MINUTE + HOUR + MILLISECOND),
+        ),
+    ],
+    ids=["rows", "windows", "over arrival", "keys of arrival", "sessions", "pairs", "groups of pairs"],
+)
+def test_a_view_runs_by_one_time_and_waits_for_what_lags_behind(query: str, pace: Pace) -> None:
+    assert view(query, GRACE).physical.pace == pace
+
+
+@pytest.mark.parametrize(
+    ("gap", "lag"), [(None, HOUR), (NONE, NONE), (5 * MINUTE, 5 * MINUTE)], ids=["undeclared", "none", "declared"]
+)
+@pytest.mark.parametrize("source", ["def totals(orders):\n    return orders", "def totals(orders):\n    'a session'"])
+def test_those_that_read_a_python_view_wait_for_the_gap_that_it_declares_whatever_its_text_says(
+    gap: timedelta | None, lag: timedelta, source: str
+) -> None:
+    published = check(python_view(gap=gap, source=source)).checked().view("totals").physical.publishes
+    assert published is not None
+    assert published.lag == lag + MILLISECOND
+
+
+def test_another_lag_is_another_plan() -> None:
+    plans = {check(python_view(gap=gap)).checked().view("totals").fingerprint for gap in (None, NONE, MINUTE)}
+    assert len(plans) == 3

@@ -1,0 +1,114 @@
+"""Writes that share a transaction: each is whole or nothing, and one that fails is alone in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from headwater.errors import Fenced, StoreUnavailable
+from headwater.store.sqlite import SqliteStore
+from headwater.store.sqlite.database import Database
+from headwater.testing.conformance.targets import SPEND, batch
+from tests.patience import eventually
+
+SOME = 6
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "views.db", timedelta(seconds=5))
+    with database.writing() as connection:
+        connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)")
+    yield database
+    database.close()
+
+
+def together(database: Database, *writes: Callable[[sqlite3.Connection], object]) -> list[object]:
+    """The outcomes of writes that all wait while another transaction is open."""
+    with ThreadPoolExecutor(len(writes)) as pool:
+        with database.writing():
+            futures = [pool.submit(database.write, write) for write in writes]
+            eventually(lambda: len(database._queue), len(writes))
+        return [future.exception() or future.result() for future in futures]
+
+
+def inserts(*numbers: int) -> Callable[[sqlite3.Connection], object]:
+    def insert(connection: sqlite3.Connection) -> int:
+        for number in numbers:
+            connection.execute("INSERT INTO t VALUES (?)", (number,))
+        return sum(numbers)
+
+    return insert
+
+
+def numbers(database: Database) -> list[int]:
+    with database.reading() as connection:
+        return [number for (number,) in connection.execute("SELECT n FROM t ORDER BY n")]
+
+
+def commits(database: Database) -> int:
+    with database.reading() as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_those_who_wait_share_a_transaction(database: Database) -> None:
+    before = commits(database)
+    assert together(database, *(inserts(number) for number in range(SOME))) == list(range(SOME))
+    assert numbers(database) == list(range(SOME))
+    assert commits(database) == before + 2, "the one that they waited for, and theirs"
+
+
+def test_one_that_fails_is_undone_and_the_others_are_written(database: Database) -> None:
+    def fails(connection: sqlite3.Connection) -> None:
+        inserts(7)(connection)
+        raise ValueError("on the way")
+
+    one, failed, refused, last = together(database, inserts(1), fails, inserts(8, 8), inserts(2))
+    assert (one, last) == (1, 2)
+    assert isinstance(failed, ValueError)
+    assert isinstance(refused, StoreUnavailable)
+    assert numbers(database) == [1, 2]
+
+
+def test_a_transaction_that_fails_as_a_whole_is_done_by_each_alone(database: Database) -> None:
+    tries: list[int] = []
+
+    def ends_it(connection: sqlite3.Connection) -> str:
+        tries.append(len(tries))
+        if len(tries) == 1:
+            connection.execute("ROLLBACK")
+            raise sqlite3.OperationalError("the disk is full")
+        return "written"
+
+    assert together(database, inserts(1), ends_it, inserts(2)) == [1, "written", 2]
+    assert numbers(database) == [1, 2]
+
+
+def test_a_view_that_is_fenced_off_fails_alone(tmp_path: Path) -> None:
+    views = [replace(SPEND, view=f"view_{number}") for number in range(SOME)]
+    with closing(SqliteStore(tmp_path / "views.db")) as store:
+        epochs = [store.open(view, "plan") for view in views]
+        store.open(views[2], "plan")  # someone else has taken it over
+        start = Barrier(SOME)
+
+        def apply(number: int) -> bool | Exception:
+            start.wait()
+            try:
+                return store.apply(views[number], epochs[number], batch(0, [("a", number, 1)]))
+            except Fenced as fenced:
+                return fenced
+
+        with ThreadPoolExecutor(SOME) as pool:
+            told = list(pool.map(apply, range(SOME)))
+        assert [outcome is True for outcome in told] == [number != 2 for number in range(SOME)]
+        for number, view in enumerate(views):
+            assert store.read(view.view, 1)["minute"].to_pylist() == ([] if number == 2 else [number])
+            assert (store.position(view.view, 1) is None) == (number == 2)
