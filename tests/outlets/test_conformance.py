@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import KafkaException, Producer
 from deltalake import DeltaTable
 
-from headwater.errors import SettingsRefused
+from headwater.errors import Fenced, SettingsRefused
 from headwater.log import open_storage
 from headwater.operate.halt import Halt
 from headwater.outlets import Delivery, Place, Surroundings, Target, open_target
+from headwater.outlets.kafka.target import KafkaTarget
+from headwater.outlets.message import Message, Messages
 from headwater.outlets.protocol import Bury
 from headwater.plan import PlannedOutlet
 from headwater.testing import TargetConformance, planned_outlet
+from headwater.testing.conformance.expect import refuses
+from headwater.testing.conformance.target import OpenAgain, delivery, none_refused
 from tests.outlets.hook import Hook, hooked
 from tests.outlets.kafka.topic import KafkaTopic
 from tests.outlets.shop import NOON
@@ -26,6 +32,20 @@ from tests.servers.kafka import KafkaServer
 def surroundings(folder: Path, **clusters: dict[str, str]) -> Surroundings:
     places = open_storage(str(folder / "places"))
     return Surroundings("suite", folder, clusters, {}, {}, places, Halt(), lambda: NOON, lambda: 0.5)
+
+
+class _Flushed:
+    """Messages of which each is sent before the next is made."""
+
+    def __init__(self, messages: Messages, producer: Producer) -> None:
+        self._messages = messages
+        self._producer = producer
+
+    def of(self, delivered: Delivery) -> Iterator[Message]:
+        for message in self._messages.of(delivered):
+            yield message
+            with suppress(SystemError, KafkaException):  # what the producer is told meanwhile, it tells again
+                self._producer.flush()
 
 
 class TestKafka(TargetConformance):
@@ -42,6 +62,16 @@ class TestKafka(TargetConformance):
     @pytest.fixture
     def seen(self, topic: KafkaTopic) -> Callable[[], list[str]]:
         return lambda: [value["id"] for value in topic.values()]
+
+    def test_who_is_told_between_two_messages_is_fenced(self, again: OpenAgain) -> None:
+        """The producer learns of it in the middle of a transaction, and refuses the next message as fatal."""
+        with closing(again()) as older, closing(again()) as newer:
+            assert isinstance(older, KafkaTarget)
+            older.open()
+            newer.open()
+            older._messages = _Flushed(older._messages, older._sender)  # type: ignore[assignment]
+            with refuses(Fenced):
+                older.deliver(delivery(0, ("a", None, 1), ("b", None, 1)), none_refused)
 
 
 class TestDelta(TargetConformance):

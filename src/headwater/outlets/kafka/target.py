@@ -99,7 +99,16 @@ class KafkaTarget:
             producer.produce(self._name, key=self._name, value=progress.as_json(), partition=0)
             producer.commit_transaction()
         except KafkaException as failed:
-            raise self._failed(failed.args[0]) from failed
+            raise self._failed(self._cause(failed.args[0])) from failed
+
+    def _cause(self, problem: KafkaError) -> KafkaError:
+        """The reason for which a producer has ended: a message is refused as fatal, a transaction with the cause."""
+        if problem.code() == KafkaError._FATAL:
+            try:
+                self._sender.commit_transaction()
+            except KafkaException as failed:
+                problem = failed.args[0]
+        return problem
 
     def _send(self, message: Message) -> Refused | None:
         """Give a message to the producer; what is too large is refused."""
