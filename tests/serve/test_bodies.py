@@ -118,8 +118,10 @@ def test_heads_that_never_end_are_closed(bank: Bank, monkeypatch: pytest.MonkeyP
         assert {found.recv(100) for found in sockets} == {b""}
         kept = held.enter_context(dial(bank))
         kept.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /heal")
-        assert kept.recv(65536).startswith(b"HTTP/1.1 200")
-        assert kept.recv(100) == b"", "half a head behind a whole request"
+        answered = b"".join(
+            iter(lambda: kept.recv(65536), b"")
+        )  # until it is closed, for half a head behind a whole one
+        assert answered.startswith(b"HTTP/1.1 200") and answered.count(b"HTTP/1.1") == 1, answered
 
 
 def test_a_head_that_is_too_large_is_refused(bank: Bank) -> None:
