@@ -89,3 +89,25 @@ def test_what_only_arrow_tells_apart_is_no_difference(project: hw.Project) -> No
     rows = pa.table({"id": ["a"], "more": pa.array([2], pa.int32()), "at": instants})
     assert rows.schema.field("at").nullable
     assert not typed(project.plan().view("live"), rows).schema.field("at").nullable
+
+
+def test_how_texts_are_compared_is_no_difference(spark: SparkSession, tmp_path: Path) -> None:
+    """Live, settled and in batch, alone and inside of other types."""
+    (tmp_path / "headwater.toml").write_text('name = "shop"\n')
+    text, rows = "id COLLATE UTF8_LCASE", "TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' HOUR)"
+    (tmp_path / "sales.sql").write_text(f"""
+CREATE STREAM sales (id STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
+CREATE MATERIALIZED VIEW live WITH (execution = 'live') AS
+SELECT {text} AS id, struct({text} AS s) AS one, at FROM sales;
+CREATE MATERIALIZED VIEW settled AS
+SELECT window_end, first({text}) AS id, collect_list({text}) AS some, listagg({text}, ',') AS joined
+FROM {rows} GROUP BY window_start, window_end;
+""")
+    with hw.open(tmp_path) as project:
+        times = [datetime(2026, 1, 1, 0, minute, tzinfo=UTC) for minute in range(2)]
+        project.append("sales", [{"id": name, "at": at} for name, at in zip(("a", "A"), times, strict=True)])
+        project.catch_up()
+        live, settled = (project.query(f"SELECT * FROM {view}").to_pylist() for view in ("live", "settled"))
+        assert sorted((row["id"], row["one"]["s"]) for row in live) == [("A", "A"), ("a", "a")]
+        assert [(row["id"], row["some"], row["joined"]) for row in settled] == [("a", ["a", "A"], "a,A")]
+        assert all(project.verify(view).identical for view in ("live", "settled"))

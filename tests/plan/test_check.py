@@ -1140,6 +1140,30 @@ def test_groups_of_texts_that_a_collation_takes_for_equal_are_refused(query: str
     assert "lower(…)" in str(finding.hint)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "max(customer COLLATE UTF8_LCASE)",
+        "min_by(id, collate(customer, 'UNICODE_CI'))",
+        "collect_set(customer COLLATE UTF8_LCASE)",
+        "count(DISTINCT customer COLLATE UTF8_LCASE)",
+        "mode(customer COLLATE UTF8_LCASE)",
+    ],
+)
+def test_aggregates_that_compare_texts_by_a_collation_are_refused(call: str) -> None:
+    below = f"(SELECT id, customer COLLATE UTF8_LCASE AS customer, window_end FROM {DAYS})"
+    for rows in (f"SELECT window_end, {call} AS c FROM {DAYS}", f"SELECT window_end, max(customer) AS c FROM {below}"):
+        (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {rows} GROUP BY window_end").findings
+        assert "compared by a collation" in str(finding)
+        assert "lower(name)" in str(finding.hint)
+
+
+@pytest.mark.parametrize("call", ["count(customer)", "collect_list(customer)", "max(at)", "first(customer)"])
+def test_aggregates_that_take_texts_as_they_are_take_those_with_a_collation(call: str) -> None:
+    below = f"(SELECT customer COLLATE UTF8_LCASE AS customer, at, window_end FROM {DAYS})"
+    assert view(f"SELECT window_end, {call} AS c FROM {below} GROUP BY window_end").emit
+
+
 def test_a_collation_that_only_compares_is_taken() -> None:
     query = (
         f"SELECT customer, window_end, count(*) AS n FROM {DAYS} WHERE customer COLLATE UTF8_LCASE = 'a' GROUP BY 1, 2"

@@ -26,6 +26,9 @@ from headwater.plan.typing.environment import Columns
 from headwater.plan.typing.expression import Typer
 
 _NEVER_NULL = {"count", "count_if", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"}
+_NEVER_COMPARING = {"count", "collect_list", "array_agg", "listagg", "string_agg"}
+_NEVER_COMPARING |= {"first", "first_value", "any_value", "last", "last_value", "nth_value", "lag", "lead"}
+"""Aggregates and window functions that take texts as they are."""
 Find = Callable[[exp.Column], Field | None]
 
 
@@ -208,8 +211,11 @@ def _has_collated(stage: Stage) -> bool:
 
 def _is_collated(some: Expression) -> bool:
     """Tells whether an expression gives a text that is compared by a collation from then on."""
-    named = any(call.info.name == "collate" for call in calls_in(some.tree))
-    return holds(from_arrow(some.type), "string") and (named or some.tree.find(exp.Collate) is not None)
+    return holds(from_arrow(some.type), "string") and _names_collation(some.tree)
+
+
+def _names_collation(node: exp.Expr) -> bool:
+    return node.find(exp.Collate) is not None or any(call.info.name == "collate" for call in calls_in(node))
 
 
 def _refuse_collated(context: Context, what: str, at: exp.Expr) -> None:
@@ -230,6 +236,16 @@ def stability_of(node: exp.Expr, stage: Stage) -> tuple[Stability, str | None]:
     typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
     kinds = [typer.type(argument.copy()) for argument in call.arguments if not isinstance(argument, exp.Lambda)]
     return call.info.explain_stability(kinds, call.distinct)
+
+
+def compares_collated(node: exp.Expr, stage: Stage) -> bool:
+    """Tells whether an aggregate call compares texts by a collation, which takes some for equal that aren't."""
+    call = call_of(node)
+    if call is None or (call.info.name in _NEVER_COMPARING and not call.distinct):
+        return False
+    typer = Typer(_Stages(lambda column: stage.column(column.name)), sql.Headwater)
+    texts = [node for node in call.arguments if holds(typer.type(node.copy()), "string")]
+    return any(map(_names_collation, texts)) or (bool(texts) and _has_collated(stage))
 
 
 def generated_columns(node: exp.Expr, stage: Stage) -> tuple[list[str], list[pa.DataType]]:

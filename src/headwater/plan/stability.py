@@ -10,7 +10,7 @@ from headwater.operators import Stability, Stage
 from headwater.operators.tolerance import Tolerance
 from headwater.plan.calls import call_of
 from headwater.plan.context import Context
-from headwater.plan.expression import stability_of
+from headwater.plan.expression import compares_collated, stability_of
 from headwater.plan.functions import find
 
 SIGMAS = 3
@@ -23,6 +23,15 @@ _ERRORS = {"hll": _HLL, "theta": _THETA, "tuple": _THETA}
 def check_stability(context: Context, node: exp.Expr, stage: Stage, name: str) -> Stability:
     """The stability of a call of the aggregate `name`; reported where its value is not the same in every execution."""
     stability, reason = stability_of(node, stage)
+    if compares_collated(node, stage):
+        context.refuse(
+            OrderDependent,
+            f'aggregates with "{name}" a text that is compared by a collation',
+            node,
+            detail="Of texts that it takes for equal, the one that is kept would depend on the order of the rows.",
+            hint="Compare a form that equal texts share: max_by(name, lower(name)), or count(DISTINCT lower(name)).",
+            function=name,
+        )
     if stability is Stability.REFUSED:
         context.refuse(
             OrderDependent,
