@@ -19,7 +19,7 @@ from headwater.plan import PlannedView
 from headwater.plan.spark_type import from_arrow
 
 _COLLATION = re.compile(r"(?<=\bstring) collate \w+", re.IGNORECASE)
-"""How texts are compared, which is no part of what was planned: the values are texts like all others."""
+"""The comparison of texts, which is no part of what was planned: their values are texts like all others."""
 
 
 def check_frame(planned: PlannedView, rows: DataFrame) -> None:
