@@ -264,3 +264,23 @@ def test_a_command_loads_none_of_what_is_large_and_that_it_does_not_need(
     command = [sys.executable, "-c", LOADED, large, *arguments]
     done = subprocess.run(command, cwd=shop, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[]"), done.stderr
+
+
+def test_rows_of_a_table_are_appended_deleted_and_asked_as_they_were(shop: Path) -> None:
+    (shop / "tables.sql").write_text(
+        "CREATE TABLE customers (id INT, tier STRING, at TIMESTAMP, WATERMARK FOR at AS at, PRIMARY KEY (id));\n"
+        "CREATE TABLE prices (product STRING, country STRING, price DECIMAL(8, 2), PRIMARY KEY (product, country));\n"
+    )
+    rows = [{"id": 1, "tier": "silver", "at": "2026-01-01T12:00:00Z"}, {"id": 2, "at": "2026-01-01T12:00:00Z"}]
+    (shop / "customers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert headwater("append", "customers", "customers.jsonl", folder=shop).returncode == 0
+    deleted = records("delete", "customers", "1", "17", "--at", "2026-01-01T12:00:10Z", folder=shop)
+    assert [(receipt["rows"], receipt["commit"]) for receipt in deleted] == [(2, 2)]
+    was = "SELECT id FROM customers FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01 12:00:{}' ORDER BY id"
+    assert records("query", was.format("09"), folder=shop) == [{"id": 1}, {"id": 2}]
+    assert records("query", was.format("10"), folder=shop) == [{"id": 2}]
+    assert headwater("delete", "prices", "product=cup", "country=DE", folder=shop).returncode == 0
+    assert [row["_op"] for row in records("tail", "prices", folder=shop)] == ["delete"]
+    for refused in (("prices", "cup"), ("customers", "one"), ("customers", "1"), ("orders", "1")):
+        assert headwater("delete", *refused, folder=shop).returncode == 1
+    assert headwater("trim", "customers", "--before", "2", folder=shop).returncode == 1

@@ -61,7 +61,7 @@ def test_every_route_but_health_needs_a_token_that_is_known(exposed: Bank) -> No
 
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-WRITES = {"/streams/spend/events"}
+WRITES = {"/streams/spend/events", "/tables/spend/delete"}
 OPERATES = {
     "/promote", "/streams/spend/pause", "/streams/spend/redrive", "/streams/spend/resume", "/views/spend/pause",
     "/views/spend/replay", "/views/spend/resume",

@@ -91,6 +91,24 @@ def append(
     return 1 if receipt.became == "dead letters" else 0
 
 
+@command
+def delete(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table of the project.")],
+    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys, or one key as COLUMN=VALUE COLUMN=VALUE.")],
+    at: Annotated[str | None, typer.Option(help="When it happened, where changes have an event time.")] = None,
+    source: Annotated[str, typer.Option(help="Where the deletes came from.")] = "local",
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Delete rows of a table by their keys. A key that isn't there is no error."""
+    from headwater.intake.deletes import read_keys
+
+    with hw.open(project) as opened:
+        rows = read_keys(opened.declarations.topic(table), keys)
+        receipt = opened.delete(table, rows, at=parse_instant(at) if at else None, source=source)
+    _show_receipt(receipt, json_)
+
+
 class _progress:  # noqa: N801  # reads as a verb where it is used
     """A bar by the bytes of the file; nothing where nobody watches."""
 

@@ -31,7 +31,7 @@ class ViewAnswers:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._engine = Engine()
-        self.queries = Queries(lambda: catalog.plan, catalog.stores.named, self._engine)
+        self.queries = Queries(lambda: catalog.plan, catalog.stores.named, catalog.log_of, self._engine)
 
     def query(self, sql: str, store: str | None = None, limit: int | None = None, *, native: bool = False) -> pa.Table:
         """Answer a statement in the SQL of views, or, `native`, in the store's own; it can't write.

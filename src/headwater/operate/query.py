@@ -1,4 +1,4 @@
-"""Queries of views: where each view of a statement is kept, and what is read of it there, at one moment."""
+"""Queries of views and tables: where each of a statement is kept, and what is read of it there, at one moment."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import StatementRefused
+from headwater.log import TopicLog
+from headwater.log.table import TableLog, Version
+from headwater.model import Table
+from headwater.operate.table import readable_table, readable_version
 from headwater.plan import Plan
 from headwater.query import Engine, Readable, Statement, answer, parse, select
 from headwater.query.refusal import refused
@@ -54,10 +58,13 @@ class OpenView:
 
 @dataclass
 class Queries:
-    """Answers statements over the views of a plan. `store_of` opens a store by its name; `engine` computes."""
+    """Answers statements over the views and tables of a plan. `store_of` opens a store by its name, `log_of` the log
+    of a table; `engine` computes.
+    """
 
     plan: Callable[[], Plan]
     store_of: Callable[[str], Store]
+    log_of: Callable[[str], TopicLog]
     engine: Engine
 
     def answer(self, sql: str, store: str | None = None, limit: int | None = None) -> pa.Table:
@@ -65,12 +72,19 @@ class Queries:
         statement = parse(sql)
         if store is not None:
             self.store_of(store)  # a name that is none is told, even if no view is read
-        with self._open(statement, store) as views:
-            return answer(statement, views, self.engine, datetime.now(UTC), limit)
+        now = datetime.now(UTC)
+        with self._open(statement, store, now) as views:
+            return answer(statement, views, self.engine, now, limit)
 
     def views_of(self, sql: str) -> list[str]:
         """The views that a statement reads."""
-        return [self._held_as(written, None)[1] for written in parse(sql).relations().values()]
+        read = parse(sql).relations().values()
+        return [self._held_as(written, None)[1] for written in read if self._table(written) is None]
+
+    def tables_of(self, sql: str) -> list[str]:
+        """The tables that a statement reads."""
+        read = map(self._table, parse(sql).relations().values())
+        return [table.name for table in read if table is not None]
 
     def rows(self, view: str, selection: Selection) -> tuple[Served, pa.Table]:
         """The rows of a view that a selection chooses, and what they are true for."""
@@ -78,6 +92,13 @@ class Queries:
             if opened is None:
                 raise _without_rows(view)
             return opened.served, opened.rows(selection)
+
+    def rows_of_table(self, name: str, selection: Selection, as_of: datetime | None = None) -> tuple[int, pa.Table]:
+        """The commit that a table is at, and the rows that a selection chooses, as of an instant if one is given."""
+        table = TableLog(self.log_of(name))
+        commit, statement = table.log.head, statement_of(selection.in_needed_order())
+        readable = readable_version(table, Version(as_of=as_of), commit)
+        return commit, answer(statement, {VIEW: readable}, self.engine, datetime.now(UTC))
 
     @contextmanager
     def opened(self, view: str, *, waits: bool = True) -> Iterator[OpenView | None]:
@@ -96,12 +117,20 @@ class Queries:
             yield None if served is None else OpenView(snapshot, served, self.engine)
 
     @contextmanager
-    def _open(self, statement: Statement, store: str | None) -> Iterator[dict[str, Readable]]:
-        """The views that a statement reads, each store at one moment."""
+    def _open(self, statement: Statement, store: str | None, now: datetime) -> Iterator[dict[str, Readable]]:
+        """The views and tables that a statement reads, each store at one moment, each table at one commit."""
         snapshots: dict[str, Snapshot] = {}
         views: dict[str, Readable] = {}
         with ExitStack() as opened:
             for lowered, written in statement.relations().items():
+                past = statement.past.get(lowered)
+                if (table := self._table(written)) is not None:
+                    views[lowered] = readable_table(TableLog(self.log_of(table.name)), past, now)
+                    continue
+                if past is not None:
+                    raise refused(
+                        f'"{written}" is no table: its rows of the past are not kept.', "Leave FOR SYSTEM_TIME out."
+                    )
                 holder, name = self._held_as(written, store)
                 if holder not in snapshots:
                     at_one_moment = self.store_of(holder).snapshot(self.engine.limits.time)
@@ -120,6 +149,10 @@ class Queries:
                 "Declare it with CREATE MATERIALIZED VIEW, or ask a view that reads it.",
             )
         return store or planned.view.store or DEFAULT_STORE, planned.name
+
+    def _table(self, written: str) -> Table | None:
+        tables = (topic for topic in self.plan().topics.values() if isinstance(topic, Table))
+        return next((table for table in tables if table.name.lower() == written.lower()), None)
 
     def _known(self) -> list[str]:
         return [view.name for view in self.plan().views.values() if view.view.materialized]

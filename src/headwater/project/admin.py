@@ -92,6 +92,12 @@ class Administration:
     def trim(self, topic: str, before: Since) -> int:
         """Let go of rows from before a commit, an instant of arrival or a time ago; returns how many rows went."""
         log = self._logs.of(topic)
+        if isinstance(log.topic, model.Table):
+            raise ArgumentRefused(
+                f'the changes of table "{log.topic.name}" can\'t be trimmed',
+                detail="Its rows are the newest changes of their keys, however old these are.",
+                topic=log.topic.name,
+            )
         self._audit.note("trim", log.topic.name, before=before)
         return trim(log, self._logs.first(log, before))
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from headwater.errors import StrictLoadRefused, UnsortedLoad
 from headwater.intake import Decoded, Decoder, Format, read_file
+from headwater.intake.deletes import deletes_of
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk
 from headwater.log.counts import together, told
 from headwater.log.journal import Now
@@ -146,6 +147,19 @@ class Appender:
         )  # fmt: skip
         self._logs.committed(log, appended.commit)
         return Receipt.of(appended, dead, decoded.unknown)
+
+    def delete(
+        self,
+        table: str,
+        keys: Any,
+        at: datetime | None,
+        *,
+        source: str = LOCAL_SOURCE,
+        sequence: Sequence | None = None,
+    ) -> Receipt:
+        """Append deletes of keys as one commit; see `Project.delete`."""
+        deletes = deletes_of(self._logs.of(table).topic, keys, at)
+        return self.append(table, deletes, source=source, sequence=sequence, strict=True)
 
     def load(self, load: Load, progress: Tell, *, history: bool = False, strict: bool = False) -> Receipt:
         """Append a file, in batches or as one commit of history; see `Project.append_file`."""

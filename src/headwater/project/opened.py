@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 
@@ -42,7 +44,7 @@ from headwater.schemas.registry import SchemaRegistry
 from headwater.store import OpenStore, open_store
 
 
-class Project:
+class Project(AbstractContextManager["Project"]):
     """A project's declarations and its log. Open one with `headwater.open`; close it, or use it in a `with` block.
 
     Its own calls are those of everyday. The others are in its parts: `declarations` (what its folder declares), `log`
@@ -92,9 +94,6 @@ class Project:
             self.admin, self.integrity.scrub_share, self._delegate,
         )  # fmt: skip
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -138,6 +137,22 @@ class Project:
         return self._appender.append(
             topic, rows, source=source, sequence=sequence, history=history, strict=strict, version=version
         )
+
+    def delete(
+        self,
+        table: str,
+        keys: Any,
+        *,
+        at: datetime | None = None,
+        source: str = LOCAL_SOURCE,
+        sequence: tuple[str, int] | None = None,
+    ) -> Receipt:
+        """Delete rows of a table by their keys, as one commit: one value or several, or rows with the key's columns.
+
+        Where the table's changes have an event time, `at` says when it happened, unless the rows do. A key that isn't
+        there is no error. Keys that can't be read are refused together: nothing is appended.
+        """
+        return self._appender.delete(table, keys, at, source=source, sequence=sequence)
 
     def append_file(
         self,
@@ -259,11 +274,12 @@ class Project:
     def query(
         self, statement: str, *, store: str | None = None, limit: int | None = None, native: bool = False
     ) -> pa.Table:
-        """Answer a statement over views, at most so many rows. It is in the SQL of views, whatever store they are in.
+        """Answer a statement over views and tables, at most so many rows, in the SQL of views, whatever the store.
 
         Values and types are exactly those that Spark would give; what has no exact answer is `StatementRefused`. Each
-        view is read where it is kept, or in the `store` that is named. With `native` the statement is in that store's
-        own SQL. Nothing can be written either way.
+        view is read where it is kept, or in the `store` that is named, each table in the log, as it is or
+        `FOR SYSTEM_TIME AS OF` an instant. With `native` the statement is in that store's own SQL. Nothing can be
+        written either way.
         """
         return self.views.opened().ask.query(statement, store, limit, native=native)
 

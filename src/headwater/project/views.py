@@ -109,6 +109,14 @@ class ProjectViews:
         """The views that a statement reads."""
         return self.opened().ask.queries.views_of(statement)
 
+    def tables_of(self, statement: str) -> list[str]:
+        """The tables that a statement reads."""
+        return self.opened().ask.queries.tables_of(statement)
+
+    def select_of_table(self, table: str, selection: Selection, as_of: datetime | None = None) -> tuple[int, pa.Table]:
+        """The commit that a table is at, and the rows that a selection chooses, as of an instant if one is given."""
+        return self.opened().ask.queries.rows_of_table(table, selection, as_of)
+
     def served(self, view: str) -> Version | None:
         """The version of a view that is served, with its position; None while it has no rows to serve."""
         return self.opened().ask.served(view)

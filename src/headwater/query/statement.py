@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,7 +19,8 @@ from headwater.plan.typing import type_of
 from headwater.query.refusal import refused
 from headwater.query.scope import PLAIN, Scope
 from headwater.query.typed import Typed
-from headwater.sql import Headwater, read_query
+from headwater.sql import Headwater, read_query, spell
+from headwater.sql import as_of as instant_of
 
 _FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
 _READING = ("SELECT", "WITH", "FROM")
@@ -28,15 +29,28 @@ _NOWHERE = Scope(lambda _node, _scope: [], [])
 
 
 @dataclass(frozen=True)
+class Past:
+    """A table as it was: its name as it is written, and the instant `FOR SYSTEM_TIME AS OF` which it is asked for."""
+
+    table: str
+    as_of: exp.Expr
+
+
+@dataclass(frozen=True)
 class Statement:
-    """A statement that reads: its text and its tree."""
+    """A statement that reads: its text and its tree.
+
+    A table as it was has a name of its own in the tree; `past` says what each of them, in lower case, stands for.
+    """
 
     sql: str
     tree: exp.Query
+    past: Mapping[str, Past] = field(default_factory=dict)
 
     def relations(self) -> dict[str, str]:
-        """The names of the views that it reads as they are written, by the same in lower case."""
-        return {table.name.lower(): table.name for table in self.tables()}
+        """The names of the views that it reads as they are written, by their names in the tree in lower case."""
+        names = {table.name.lower(): table.name for table in self.tables()}
+        return names | {name: past.table for name, past in self.past.items()}
 
     def tables(self) -> list[exp.Table]:
         """Where it reads a view."""
@@ -54,9 +68,23 @@ def parse(text: str) -> Statement:
         told = error.detail or ""
         detail = f"{error.summary[:1].upper()}{error.summary[1:]}{f': {told}' if told else ''}."
         raise refused(detail, error.hint or "Write one SELECT over the views of the project.", text) from None
+    past: dict[str, Past] = {}
     for table in relations_in(tree):
         table.meta["view"] = True
-    return Statement(text, tree)
+        if (as_of := instant_of(table)) is not None:
+            past |= _name_apart(table, as_of)
+    return Statement(text, tree, past)
+
+
+def _name_apart(table: exp.Table, as_of: exp.Expr) -> dict[str, Past]:
+    """Give a table as it was a name of its own, so that the statement can read it as it is, too."""
+    written = table.name
+    name = f"{written} as of {spell(as_of)}"
+    table.set("version", None)
+    if not table.alias:
+        table.set("alias", exp.TableAlias(this=table.this.copy()))
+    table.set("this", exp.to_identifier(name, quoted=True))
+    return {name.lower(): Past(written, as_of)}
 
 
 def relations_in(tree: exp.Expr) -> list[exp.Table]:

@@ -1,4 +1,4 @@
-"""The route of queries: one reading statement over views, within limits."""
+"""The route of queries: one reading statement over views and tables, within limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.serve.service import Service
 
 
 class Question(BaseModel):
-    """A statement over views, and how many rows are wanted at most.
+    """A statement over views and tables, and how many rows are wanted at most.
 
     Each view is read where it is kept, or in the store that is named; with `native` the statement is in that store's
     own SQL, which a token needs the role `operate` for.
@@ -49,6 +49,8 @@ def check(service: Service, question: Question, access: Access) -> None:
     else:
         for view in service.project.views.views_of(question.sql):
             access.check_view(view)
+        for table in service.project.views.tables_of(question.sql):
+            access.check_stream(table)
 
 
 def asked(service: Service, question: Question) -> dict[str, Any]:

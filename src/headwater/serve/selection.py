@@ -174,5 +174,13 @@ def _instant(text: str) -> datetime:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
 
 
+def read_instant(text: str) -> datetime:
+    """An instant as a request names it."""
+    try:
+        return _instant(text)
+    except ValueError:
+        raise _refusal(f'"{text[:_SHOWN]}" is no instant', "Write it in ISO 8601, like 2026-01-31T12:00:00Z.") from None
+
+
 def _refusal(summary: str, hint: str) -> ArgumentRefused:
     return ArgumentRefused(summary, hint=hint)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from headwater.errors import HeadwaterError
+from headwater.model import Table, Topic
 from headwater.operate.query import DEFAULT_STORE
 from headwater.project import Project
 from headwater.serve.access import Reads
@@ -84,10 +85,14 @@ def _is_full(project: Project) -> bool:
     return any(shutil.disk_usage(folder).free < LEAST_FREE for folder in folders if folder.exists())
 
 
+def _kind(topic: Topic) -> str:
+    return "table" if isinstance(topic, Table) else "stream"
+
+
 def lineage_of(project: Project) -> dict[str, Any]:
     """The graph of a project: nodes with their kinds, and edges from what is read to what reads it."""
     plan = project.plan()
-    nodes = [{"name": name, "kind": "stream"} for name in plan.topics]
+    nodes = [{"name": topic.name, "kind": _kind(topic)} for topic in plan.topics.values()]
     edges = []
     for planned in plan.views.values():
         kind = "view" if planned.view.materialized else "inlined view"

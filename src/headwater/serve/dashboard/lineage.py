@@ -20,6 +20,7 @@ from headwater.serve.dashboard.theme import Health, health_of
 PITCH, HEIGHT = 54, 44
 SHOWN = 8
 """So many sources of a stream are drawn; the others are told by their number."""
+_TOPICS = ("stream", "table")
 _FILLED = 0.8
 """The share of a column's width that a node takes."""
 _LETTERS = 1.4
@@ -83,7 +84,7 @@ class Drawing:
             above[end].append(start)
         kinds = {node.name: node.kind for node in self.nodes}
         beside = int("source" in kinds.values())  # where streams are; also one that nothing was heard of
-        depths = {name: beside for name, kind in kinds.items() if kind == "stream"}
+        depths = {name: beside for name, kind in kinds.items() if kind in _TOPICS}
         for node in self.nodes:
             _depth(node.name, above, depths)
         last = max(depths.values(), default=0)
@@ -123,7 +124,7 @@ def _middle(ranks: Iterable[float]) -> float:
 def drawing_of(graph: Mapping[str, Any], history: History) -> Drawing:
     """The drawing of a project: its graph, and before it the sources that streams have heard of."""
     nodes, edges = [], []
-    for stream in (node["name"] for node in graph["nodes"] if node["kind"] == "stream"):
+    for stream in (node["name"] for node in graph["nodes"] if node["kind"] in _TOPICS):
         known = history.sources(stream)
         for source, _ in known[:SHOWN]:
             nodes.append(Node(f"{stream} {source.name}", "source", source.name, f"/dashboard/streams/{stream}"))
@@ -137,7 +138,7 @@ def drawing_of(graph: Mapping[str, Any], history: History) -> Drawing:
 
 
 def _page(name: str, kind: str) -> str | None:
-    pages = {"stream": "streams", "view": "views"}
+    pages = {"stream": "streams", "table": "streams", "view": "views"}
     return f"/dashboard/{pages[kind]}/{name}" if kind in pages else None
 
 

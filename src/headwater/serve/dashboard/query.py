@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
+from headwater.model import Table
 from headwater.plan import PlannedView
 from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.completion import offer_names
@@ -23,7 +25,9 @@ DRAWN = 500
 def query_page(visit: Visit) -> None:
     """Build the page."""
     service = visit.service
-    kept = [planned for planned in service.project.plan().views.values() if planned.view.materialized]
+    plan = service.project.plan()
+    views = [planned for planned in plan.views.values() if planned.view.materialized]
+    kept: list[PlannedView | Table] = [*views, *(topic for topic in plan.topics.values() if isinstance(topic, Table))]
     with page(visit, "query", "/dashboard/query"):
         with ui.grid(columns="minmax(0, 1fr) 260px").classes("w-full gap-3"):
             with ui.column().classes("gap-2 w-full"):
@@ -64,10 +68,10 @@ def query_page(visit: Visit) -> None:
         offer_names(text, {planned.name: [(c.name, str(c.type)) for c in planned.columns] for planned in kept})
 
 
-def _names(kept: list[PlannedView], text: ui.codemirror) -> None:
-    """The views and their columns; a click asks for one, or adds a name."""
+def _names(kept: Sequence[PlannedView | Table], text: ui.codemirror) -> None:
+    """The views and tables, and their columns; a click asks for one, or adds a name."""
     with ui.column().classes("panel").style("max-height: 420px; overflow: auto; flex-wrap: nowrap"):
-        ui.label("views and columns").classes("panel-title")
+        ui.label("views, tables, columns").classes("panel-title")
         for planned in kept:
             with ui.expansion(planned.name).props("dense dense-toggle").classes("w-full"):
                 ask = f"SELECT *\nFROM {spell_name(planned.name)}\nLIMIT 20"

@@ -1,0 +1,61 @@
+"""Tables in queries: their rows as a statement asks for them, folded from the changelog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+
+from headwater.log.table import TableLog, Version
+from headwater.model import INSTANT
+from headwater.query import Readable
+from headwater.query.constant import values_of
+from headwater.query.refusal import refused
+from headwater.query.statement import Past
+from headwater.store import Condition, Order, Selection
+from headwater.store.selection import can_choose, chosen
+
+
+def readable_table(table: TableLog, past: Past | None, now: datetime) -> Readable:
+    """A table as a statement reads it, as of an instant if one is asked for; `now` is what the statement calls so."""
+    return readable_version(table, Version(as_of=_instant(past, now)), table.log.head)
+
+
+def readable_version(table: TableLog, version: Version, commit: int) -> Readable:
+    """A table at a commit, or as it was before that."""
+    return Readable(table.schema, partial(_can, table.schema), partial(_rows, table, version, commit))
+
+
+def _rows(table: TableLog, version: Version, commit: int, selection: Selection) -> Iterator[pa.Table]:
+    """The rows that the conditions of a selection choose."""
+    conditions = selection.conditions
+    named = {condition.column for condition in conditions}
+    shown = [name for name in table.schema.names if selection.columns is None or name in selection.columns]
+    reads = [name for name in table.schema.names if name in named or name in shown]
+    of_keys = tuple(condition for condition in conditions if condition.column in table.table.primary_key)
+    keep = _choosing(of_keys) if of_keys else None
+    rows = table.rows(version, reads, keep, commit)
+    yield chosen(rows, Selection(tuple(shown), conditions)).slice(selection.offset, selection.limit)
+
+
+def _choosing(conditions: tuple[Condition, ...]) -> Callable[[pa.Table], pa.Table]:
+    """A filter that leaves out changes of keys that are not asked for."""
+    return lambda changes: chosen(changes, Selection(None, conditions))
+
+
+def _can(schema: pa.Schema, part: Condition | Order) -> bool:
+    return can_choose(schema.field(part.column).type, part)
+
+
+def _instant(past: Past | None, now: datetime) -> datetime | None:
+    if past is None:
+        return None
+    values = values_of([past.as_of.unnest()], INSTANT, now)
+    if values is None:
+        raise refused(
+            f'Table "{past.table}" is asked for as of something that is no instant.',
+            "Write FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-31 10:00:00', or now() - INTERVAL '1' HOUR.",
+        )
+    return values[0].as_py()  # type: ignore[no-any-return]
