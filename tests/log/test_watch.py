@@ -8,9 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
+
 from headwater.log import TopicLog, open_storage
 from headwater.log.watch import Watch
-from tests.log.conftest import ORDERS, orders
+from tests.log.conftest import ORDERS, START, orders
 from tests.patience import PATIENCE, until
 
 LONG, SHORT = timedelta(seconds=2 * PATIENCE), timedelta(milliseconds=50)
@@ -57,3 +59,20 @@ def test_a_log_is_known_as_it_is_when_the_watch_begins(tmp_path: Path) -> None:
     log.append(orders(("x", 1)))
     with Watch([log]) as watch:
         assert watch.heads([log]) == {log: 1}
+
+
+def test_a_commit_of_this_process_is_known_before_the_append_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.log.watch.NEAR", LONG)  # nobody asks
+    log = TopicLog(ORDERS, open_storage(str(tmp_path / "a")))
+    later = TopicLog(ORDERS, open_storage(str(tmp_path / "b")))
+    with Watch([log]) as watch:
+        watch.add([later])
+        for number in (1, 2):
+            log.append(orders(("x", number)))
+            assert watch.heads([log]) == {log: number}
+        later.append(orders(("x", 1)))
+        assert watch.heads([later]) == {later: 1}
+        log.tick(START + timedelta(minutes=1))
+        assert watch.heads([log]) == {log: 3}

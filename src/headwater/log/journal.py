@@ -60,6 +60,7 @@ class Journal:
         self.clock = Clock(Rules.of(topic))
         self.unknown: Counts = {}
         self._snapshot = Snapshot()
+        self.listeners: set[Callable[[int], object]] = set()
         self._shape: int | None = None
         self._written_as: int | None = None
         self._known_at = time.time()
@@ -183,6 +184,8 @@ class Journal:
         self.head, self.clock = number, proposal.clock
         self.witness.note(number, self.entries.seal_at(number) or "")
         self.producers.learn(number, proposal.note)
+        for told in tuple(self.listeners):
+            told(number)
 
     def _learn(self, entry: Entry) -> None:
         self.head = entry.number

@@ -32,6 +32,8 @@ def wall_clock() -> datetime:
 class TopicLog:
     """The log of one topic. Thread-safe; several processes may hold one each on the same storage.
 
+    Its `listeners` are called with the number of each commit that this object makes, before another one is made.
+
     >>> from headwater.log import open_storage
     >>> from headwater.model import Column, Stream
     >>> log = TopicLog(Stream(name="words", columns=(Column("word", pa.string()),)), open_storage("memory://words"))
@@ -44,6 +46,7 @@ class TopicLog:
         self.storage = storage
         self.now = now
         self._journal = Journal(topic, storage, now)
+        self.listeners = self._journal.listeners
         self._group: Group[Request, Appended] = Group(self._serve)
         self._prepared = False
 

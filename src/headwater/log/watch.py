@@ -1,6 +1,7 @@
 """Watching logs: whoever waits for a commit is woken by it, whichever process made it.
 
-One thread asks for the heads of all watched logs, so that any number of views can wait without asking themselves.
+A commit of this process is told by the log that has made it. For those of others one thread asks for the heads of all
+watched logs, so that any number of views can wait without asking themselves.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Self
 
 from headwater.errors import HeadwaterError, LogDamaged
@@ -17,7 +20,7 @@ from headwater.log.topic import TopicLog
 NEAR, FAR = timedelta(milliseconds=20), timedelta(milliseconds=200)
 """The intervals at which a log on a disk is asked for its head, and one in an object store."""
 QUIET, SELDOM = timedelta(seconds=5), 4
-"""Logs that have had no commit for so long are asked in every fourth of these intervals."""
+"""Logs that have had no commit of another process for so long are asked in every fourth of these intervals."""
 
 Heads = Mapping[TopicLog, int]
 
@@ -33,27 +36,32 @@ class Watch:
         self._moved = threading.Condition()
         self._ended = threading.Event()
         self._threads: dict[timedelta, threading.Thread] = {}
+        self._listening = ExitStack()
 
     def __enter__(self) -> Self:
-        for log in self._heads:
-            self._heads[log] = _known_head(log)
-        self._start()
+        self._begin(self._heads)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        self._listening.close()
         for thread in self._threads.values():
             thread.join()
 
     def add(self, logs: Iterable[TopicLog]) -> None:
         """Watch these as well; nothing for those that are watched."""
-        new = {log: _known_head(log) for log in logs if log not in self._heads}
+        new = {log: 0 for log in logs if log not in self._heads}
         with self._moved:
             self._heads |= new
-        self._start()
+        self._begin(new)
 
-    def _start(self) -> None:
-        """A thread for each distance at which a log is."""
+    def _begin(self, logs: Iterable[TopicLog]) -> None:
+        """Listen to logs, see where they are, and ask for what others commit: a thread for each distance."""
+        for log in tuple(logs):
+            told = partial(self._take, log)
+            log.listeners.add(told)
+            self._listening.callback(log.listeners.discard, told)
+            self._take(log, _known_head(log))
         for every in {_distance(log) for log in self._heads} - set(self._threads):
             thread = threading.Thread(target=self._ask, args=(every,), name="headwater-watch", daemon=True)
             self._threads[every] = thread
@@ -79,11 +87,17 @@ class Watch:
                     head = log.head
                 except (HeadwaterError, OSError):  # who reads the log meets it too, and tells
                     continue
-                if head > self._heads[log]:
+                if self._take(log, head):
                     moved_at = time.monotonic()
-                    with self._moved:
-                        self._heads[log] = head
-                        self._moved.notify_all()
+
+    def _take(self, log: TopicLog, head: int) -> bool:
+        """Take note of where a log is, and tell whether it is news."""
+        with self._moved:
+            is_news = head > self._heads[log]
+            if is_news:
+                self._heads[log] = head
+                self._moved.notify_all()
+        return is_news
 
     def _rest(self, every: timedelta, moved_at: float) -> float:
         """The seconds to the next look at logs that are at one distance, of which the last one moved at an instant."""
