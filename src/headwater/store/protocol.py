@@ -15,10 +15,11 @@ machine stops, in the middle of any call:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -243,3 +244,14 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of connections. Nothing is lost by not calling it."""
+
+
+@runtime_checkable
+class WritesTogether(Protocol):
+    """A store that writes batches of several views in one transaction: none of them is there before the others."""
+
+    def prepared(self, target: Target, epoch: int, batch: Batch) -> Any:
+        """Make ready what `Store.apply` would write; `BatchRefused` if it can't be written."""
+
+    def write_together(self, prepared: Sequence[Any]) -> Sequence[Future[bool]]:
+        """Write what was made ready, and tell of each what `apply` would. One that fails keeps no other from it."""

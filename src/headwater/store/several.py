@@ -7,16 +7,21 @@ any of them sees whole batches, in their order; two of them are at most one batc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import VersionRefused
-from headwater.store.protocol import Batch, Position, Snapshot, Span, Store, Target, Version
+from headwater.store.protocol import Batch, Position, Snapshot, Span, Store, Target, Version, WritesTogether
+
+Gather = Callable[[Hashable, Any, Callable[[Sequence[Any]], Sequence[Future[Any]]]], Any]
+"""Has something written in a place, by a function that writes all that came together there; what became of it."""
 
 
 class SeveralStores:
@@ -75,9 +80,16 @@ class SeveralStores:
                 yield batch
         yield last
 
-    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
-        """Write a batch to each store, once; False if the leader had it."""
-        done = self._leader.apply(target, epoch, batch)
+    def apply(self, target: Target, epoch: int, batch: Batch, gather: Gather | None = None) -> bool:
+        """Write a batch to each store, once; False if the leader had it.
+
+        `gather` has it written to a leader that can in one transaction with batches of other views.
+        """
+        if gather is not None and isinstance(self._leader, WritesTogether):
+            prepared = self._leader.prepared(target, epoch, batch)
+            done: bool = gather(self._leader, prepared, self._leader.write_together)
+        else:
+            done = self._leader.apply(target, epoch, batch)
         for number, follower in enumerate(self._followers):
             follower.apply(target, self._epochs[number, target.view, target.version], batch)
         return done

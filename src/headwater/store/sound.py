@@ -18,7 +18,7 @@ import pyarrow as pa
 from headwater.errors import RowsDropped
 from headwater.store.protocol import Batch, Position, Served, Snapshot, Span, Store, Target
 from headwater.store.selection import Condition, Order, Selection
-from headwater.store.several import SeveralStores
+from headwater.store.several import Gather, SeveralStores
 
 DROPPED = "dropped"
 """The count of a ledger that marks a version as unsound."""
@@ -42,9 +42,9 @@ class SoundStore(SeveralStores):
         finally:
             del self._listeners[listener]
 
-    def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
+    def apply(self, target: Target, epoch: int, batch: Batch, gather: Gather | None = None) -> bool:
         """Write a batch, and tell who listens."""
-        done = super().apply(target, epoch, batch)
+        done = super().apply(target, epoch, batch, gather)
         self._tell()
         return done
 

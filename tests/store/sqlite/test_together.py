@@ -112,3 +112,18 @@ def test_a_view_that_is_fenced_off_fails_alone(tmp_path: Path) -> None:
         for number, view in enumerate(views):
             assert store.read(view.view, 1)["minute"].to_pylist() == ([] if number == 2 else [number])
             assert (store.position(view.view, 1) is None) == (number == 2)
+
+
+def test_batches_of_several_views_are_there_at_once_but_for_one_that_is_refused(tmp_path: Path) -> None:
+    views = [replace(SPEND, view=f"view_{number}") for number in range(SOME)]
+    with closing(SqliteStore(tmp_path / "views.db")) as store:
+        epochs = [store.open(view, "plan") for view in views]
+        store.open(views[2], "plan")  # someone else has taken it over
+        before = commits(store._database)
+        batches = [batch(0, [("a", number, 1)]) for number in range(SOME)]
+        told = store.write_together([store.prepared(*each) for each in zip(views, epochs, batches, strict=True)])
+        assert commits(store._database) == before + 1
+        assert [type(future.exception() or future.result()) for future in told] == [bool, bool, Fenced, *[bool] * 3]
+        assert [store.position(view.view, 1) is None for view in views] == [number == 2 for number in range(SOME)]
+        again = store.write_together([store.prepared(views[0], epochs[0], batches[0])])
+        assert [future.result() for future in again] == [False], "it was applied before"

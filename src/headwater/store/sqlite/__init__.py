@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -33,7 +34,7 @@ from headwater.store.spelling import changes_of, quoted, table_of
 from headwater.store.sqlite import changelog
 from headwater.store.sqlite.answers import answer
 from headwater.store.sqlite.bookkeeping import BOOKS
-from headwater.store.sqlite.database import Database, Reader
+from headwater.store.sqlite.database import Database, Reader, Write
 from headwater.store.sqlite.formats import bring_forward
 from headwater.store.sqlite.names import check_name
 from headwater.store.sqlite.record import Copies
@@ -117,6 +118,11 @@ class SqliteStore(TableStore[VersionTables]):
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
+        done: bool = self._database.write(self.prepared(target, epoch, batch))
+        return done
+
+    def prepared(self, target: Target, epoch: int, batch: Batch) -> Write:
+        """Make ready what `apply` writes."""
         tables = self._tables(target)
         written = written_of(tables, batch)
 
@@ -132,7 +138,11 @@ class SqliteStore(TableStore[VersionTables]):
             changelog.trim(connection, tables, self._now() - self._retention)
             return True
 
-        return self._database.write(write)
+        return write
+
+    def write_together(self, prepared: Sequence[Write]) -> list[Future[bool]]:
+        """Write what was made ready in one transaction."""
+        return self._database.write_together(prepared)
 
     def _write(self, connection: sqlite3.Connection, tables: VersionTables, batch: Batch, written: Written) -> None:
         try:

@@ -137,6 +137,13 @@ class Database:
                 self._write_all([self._queue.popleft() for _ in range(len(self._queue))])
         return own.result()
 
+    def write_together(self, writes: Sequence[Write]) -> list[Future[Any]]:
+        """Write several things in one transaction; what one of them fails of is undone, and is its own."""
+        queued: list[tuple[Future[Any], Write]] = [(Future(), write) for write in writes]
+        with self._lock:
+            self._write_all(queued)
+        return [future for future, _ in queued]
+
     def _write_all(self, queued: Sequence[tuple[Future[Any], Write]]) -> None:
         """Write what is queued in one transaction; if that fails as a whole, each in one of its own."""
         try:
