@@ -17,8 +17,8 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 OWN = (
     "alert", "batch", "chain", "commit", "cut", "dead letter", "emit", "epoch", "feed", "fingerprint", "halt",
     "horizon", "inlet", "intake", "ledger", "live", "open part", "outlet", "pace", "pane", "pause", "plan", "position",
-    "promotion", "reach", "reader", "scrub", "seal", "settle", "shelf", "slice", "stamp", "store", "tick", "topic",
-    "unsound", "verdict", "view", "watermark", "why",
+    "promotion", "pulse", "reach", "reader", "scrub", "seal", "settle", "shelf", "slice", "stamp", "store", "tick",
+    "topic", "unsound", "verdict", "view", "watermark", "why",
 )  # fmt: skip
 """Nouns that mean something of the project's own. Each is a module, a class or a function of it, or part of a name."""
 

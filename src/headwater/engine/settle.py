@@ -13,11 +13,10 @@ A view's only state is where it is: the position in its store. The open part of 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from headwater.engine.kept import KeptRows
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
 from headwater.engine.prepared import PreparingSession
+from headwater.engine.pulse import Member
 from headwater.engine.slice import OPEN, Slice
 from headwater.engine.small import COMPILED, FEW, LONG, SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
@@ -43,7 +43,6 @@ from headwater.engine.typed import typed
 from headwater.engine.view import output_schema, reached_by
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
-from headwater.log.watch import Watch
 from headwater.operators.apply.lowering.function import check_key
 from headwater.operators.lowering.stamp import FINAL
 from headwater.plan import PlannedView
@@ -54,8 +53,6 @@ _FAR = 4
 """The rows of a slice that goes less far than it looks back, in times of the usual, if Spark has as many gigabytes."""
 _SMALL_STEPS = 6
 """The most small steps that what has come is settled in: more rows are computed in one, by all cores."""
-_REST = timedelta(milliseconds=300)
-"""The wait of a view that follows, before it looks whether it shall end."""
 
 
 @dataclass(frozen=True)
@@ -135,20 +132,12 @@ class SettleView:
     columns: KeptColumns = field(default_factory=KeptColumns)
     _memory: _Memory = field(default_factory=lambda: _Memory())
 
-    def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, watch: Watch) -> None:
-        """Settle as the topics grow, until `halted`. After its steps the view rests for half as long as they took.
-
-        So it leaves a third of the time to others, and what has come meanwhile is settled at once.
-        """
-        at, logs = begin, list(self.logs.values())
-        while not self.halted():
-            heads, began = watch.heads(logs), time.monotonic()
-            at = self._catch_up(spark, options, at)
+    def follow(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None, pulse: Member) -> None:
+        """Settle as the topics grow, in the turns of a pulse."""
+        at = begin
+        while (upto := pulse.turn(at.commits if at else None)) is not None:
+            at = self._catch_up(spark, options, at, upto)
             self._keep(at, ends=False)
-            rest_until = time.monotonic() + (time.monotonic() - began) / 2
-            while not self.halted() and not (watch.wait(heads, _REST) and time.monotonic() >= rest_until):
-                time.sleep(max(0.0, min(rest_until - time.monotonic(), _REST.total_seconds())))
-
         self._keep(at, ends=True)
 
     def catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
@@ -160,28 +149,34 @@ class SettleView:
     def _keep(self, at: Settled | None, *, ends: bool) -> None:
         """Keep what is in memory beside the position, for whoever goes on from there; where each step does, nothing."""
 
-    def _catch_up(self, spark: SparkSession, options: Mapping[str, str], begin: Settled | None) -> Settled | None:
+    def _catch_up(
+        self,
+        spark: SparkSession,
+        options: Mapping[str, str],
+        begin: Settled | None,
+        upto: Mapping[str, int] | None = None,
+    ) -> Settled | None:
         check_options(options)
         limits, is_limited = Limits.of(options), "max_rows" in options
 
         def far() -> Mapping[str, LogStream]:
             times = 1 if is_limited else max(1, min(_FAR, gigabytes_of(spark)))
-            return self._streams(replace(limits, max_rows=times * limits.max_rows))
+            return self._streams(replace(limits, max_rows=times * limits.max_rows), upto)
 
         def small() -> Mapping[str, LogStream]:
-            return self._streams(replace(limits, max_rows=FEW // len(self.planned.scans)))
+            return self._streams(replace(limits, max_rows=FEW // len(self.planned.scans)), upto)
 
         in_small_steps = begin is not None and not is_limited and self._how.adds == "parts" and self._may_prepare
-        ends = Ends(self.planned, self._streams(limits), far, small if in_small_steps else None)
+        ends = Ends(self.planned, self._streams(limits, upto), far, small if in_small_steps else None)
         try:
             return self._settle(spark, ends, begin)
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
 
-    def _streams(self, limits: Limits) -> Mapping[str, LogStream]:
+    def _streams(self, limits: Limits, upto: Mapping[str, int] | None) -> Mapping[str, LogStream]:
         streams = {name: LogStream(log, self._columns(name), limits) for name, log in self.logs.items()}
-        for stream in streams.values():
-            stream.stop_at_head()
+        for name, stream in streams.items():
+            stream.stop_at_head(None if upto is None else upto[name])
         return streams
 
     def _settle(self, spark: SparkSession, ends: Ends, begin: Settled | None) -> Settled | None:

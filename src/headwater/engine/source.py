@@ -120,9 +120,9 @@ class LogStream:
         self._began: Offset | None = None
         self._part_read: float | None = None
 
-    def stop_at_head(self) -> None:
-        """Go no further than the head is now."""
-        self._target = self._head()
+    def stop_at_head(self, last: int | None = None) -> None:
+        """Go no further than the head is now, nor than a last commit."""
+        self._target = self._head() if last is None else min(last, self._head())
 
     def ends_at(self, commit: int) -> bool:
         """Tells whether there is nothing behind a commit, for a stream that goes no further than a head was."""

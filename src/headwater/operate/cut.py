@@ -1,9 +1,9 @@
 """Several views at one cut: rows that are true for the same commits of what the views read together.
 
-Each view writes in batches of its own, so that two of them are seldom at the same commit at the same moment. A view's
-changelog leads back from where it is: a *stand* is a batch behind which its rows are known. The newest stands at which
-all views have read the same are the cut. Rows are read first and the changes behind the stand afterwards, so that
-whatever was written in between is taken back with them.
+Settled views of the same topics step together; others write in batches of their own, so that two of them are seldom at
+the same commit at the same moment. A view's changelog leads back from where it is: a *stand* is a batch behind which
+its rows are known. The newest stands at which all views have read the same are the cut. Rows are read first and the
+changes behind the stand afterwards, so that whatever was written in between is taken back with them.
 """
 
 from __future__ import annotations

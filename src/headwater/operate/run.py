@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from headwater.engine.pulse import Pulses
 from headwater.errors import HeadwaterError, ViewBusy
 from headwater.findings import NotSupportedYet
 from headwater.log.columns import KeptColumns
@@ -134,7 +135,8 @@ class ViewRuns:
             logs = {log for planned in kept if not _unsupported(planned) for log in catalog.logs(planned).values()}
             self._publishable(kept)
             with Watch(logs) as watch:
-                how = replace(self._how(halt, report, options), watch=watch, waits=wait)
+                pulses = Pulses(watch, lambda: catalog.cores)
+                how = replace(self._how(halt, report, options), watch=watch, pulses=pulses, waits=wait)
                 run = partial(self._follow, how)
                 keeper = Keeper(run, catalog.wishes, report, ended, halt, stays, takes_new=not names)
                 return self._kept(keeper, kept)

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headwater.engine.pulse import Pulses
 from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewBusy, ViewFailed, ViewInterrupted
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
@@ -28,11 +29,14 @@ from headwater.operate.patience import Patience
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
-from headwater.store import Batch, Position, Store, Target
-from headwater.store.sound import DROPPED, mark, unsound
+from headwater.store import Batch, Position, Target
+from headwater.store.several import Gather
+from headwater.store.sound import DROPPED, SoundStore, mark, unsound
 
 if TYPE_CHECKING:
     from headwater.engine.live import Changes, LiveView
+    from headwater.engine.settle import SettleView
+    from headwater.engine.span import Settled
 
 T = TypeVar("T")
 KEPT = "Its rows are as they were after the last batch that succeeded."
@@ -85,7 +89,7 @@ class Work:
     """
 
     planned: PlannedView
-    store: Store
+    store: SoundStore
     versions: Versions
     wishes: Wishes
     logs: Mapping[str, TopicLog]
@@ -99,7 +103,8 @@ class RunOptions:
     """The options of a run of a view: it goes on until its `halt` is wanted, and tells `report` how far it has come.
 
     `options` go to the source. `chance` gives numbers in [0, 1). With a `watch` the run follows the topics from their
-    heads; such a one waits for another run that works on the view, unless it is not to.
+    heads, a settled one in `pulses` that it shares with others; such a one waits for another run that works on the
+    view, unless it is not to.
     """
 
     halt: Halt
@@ -108,6 +113,7 @@ class RunOptions:
     patience: Patience = field(default_factory=Patience)
     chance: Callable[[], float] = random.random
     watch: Watch | None = None
+    pulses: Pulses | None = None
     waits: bool = True
 
 
@@ -120,6 +126,7 @@ class Run:
     commits: int = 0
     rows: int = 0
     failing_since: float | None = None
+    gather: Gather | None = None
 
     def keep_up(self) -> CaughtUp:
         """Follow the topics until the halt is wanted, the view fails for good, or patience is at its end."""
@@ -234,7 +241,7 @@ class Run:
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
             batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
             began = time.monotonic()
-            self.work.store.apply(target, epoch, batch)
+            self.work.store.apply(target, epoch, batch, self.gather)
             writing = timedelta(seconds=time.monotonic() - began)
             self.failing_since = None
             if derived is not None:
@@ -312,10 +319,22 @@ class Run:
             lambda: self.how.halt.is_wanted,
             self.work.columns,
         )
-        if self.how.watch is None:
+        if self.how.pulses is None:
             view.catch_up(self.work.spark, self.how.options, begin)
         else:
-            view.follow(self.work.spark, self.how.options, begin, self.how.watch)
+            self._in_pulse(view, begin)
+
+    def _in_pulse(self, view: SettleView, begin: Settled | None) -> None:
+        """Follow in step with the other views that read the same logs."""
+        assert self.how.pulses is not None
+        pulse = self.how.pulses.of(self.work.logs.values())
+        with pulse.member(self.work.logs, lambda: self.how.halt.is_wanted) as member:
+            self.how.halt.watch(member)
+            self.gather = member.bring
+            try:
+                view.follow(self.work.spark, self.how.options, begin, member)
+            finally:
+                self.gather = None
 
     def _named(self, failure: ViewFailed, chosen: Chosen) -> ViewFailed:
         """The failure with what it failed on, where that can be found."""
