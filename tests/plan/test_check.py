@@ -353,7 +353,8 @@ view "v" reads the bounds of sessions without grouping by them
         """\
 view "v" joins stream "orders" and stream "payments" without a bound in time
   Detail: Every row would wait for ever for a partner that may still come.
-  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.""",
+  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. \
+Or keep every row: WITH (retention = 'forever').""",
     ),
     (
         UnboundedJoin,
@@ -365,7 +366,8 @@ view "v" joins stream "orders" and stream "payments" without a bound in time
         """\
 view "v" joins stream "orders" and stream "payments" without a bound in time
   Detail: The condition bounds p.at − o.at on one side only; the lower bound is missing.
-  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.""",
+  Hint:   Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. \
+Or keep every row: WITH (retention = 'forever').""",
     ),
     (
         UnboundedJoin,
@@ -404,7 +406,8 @@ window_start in place of it.""",
         """\
 view "v" removes duplicates for ever
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days').""",
+  Hint:   Add at or a window to the columns, or state how long a row counts: \
+WITH (retention = '30 days'), or 'forever'.""",
     ),
     (
         UnboundedState,
@@ -429,7 +432,7 @@ view "v" looks with "lag" at rows of any age
 view "v" ranks rows for ever
   Detail: Nothing in the query says when its state can be forgotten.
   Hint:   Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end. \
-Or state how long a row counts: WITH (retention = '30 days').""",
+Or state how long a row counts: WITH (retention = '30 days'), or 'forever'.""",
     ),
     (
         UnversionedJoin,
@@ -848,6 +851,44 @@ view "v" states a retention of nothing
     (
         OptionRefused,
         """\
+    CREATE MATERIALIZED VIEW v WITH (retention = 'forever') AS
+    SELECT customer, count(*) AS n
+    FROM (SELECT customer FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)) GROUP BY customer
+--                             ^ here
+""",
+        """\
+view "v" holds every row for ever, and reads what doesn't
+  Detail: A window ends, and lets go of what comes too late for it.
+  Hint:   State how long a row counts: retention = '30 days'; or make a view of its own for that part. \
+A period is also a value: GROUP BY date_trunc('DAY', at).""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = 'forever', execution = 'settle') AS
+--  ^ here
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer
+""",
+        """\
+view "v" can't be kept with execution = 'settle'
+  Detail: Every row counts for ever, so that it is maintained by what has changed.
+  Hint:   Write execution = 'batch', or leave it out.""",
+    ),
+    (
+        OptionRefused,
+        """\
+    CREATE MATERIALIZED VIEW v WITH (retention = 'forever', every = '5 seconds') AS
+--  ^ here
+    SELECT customer, count(*) AS n FROM orders GROUP BY customer
+""",
+        """\
+view "v" states every, and has nothing to show at a cadence
+  Detail: Every row counts for ever, and what a step touches is shown at once.
+  Hint:   Leave every out.""",
+    ),
+    (
+        OptionRefused,
+        """\
     CREATE MATERIALIZED VIEW v WITH (retention = '1 day') AS
 --  ^ here
     SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY window_end
@@ -1013,6 +1054,13 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
          "settle", "final"),
         ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '1 day')",
          "settle", "changes"),
+        ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = 'forever')",
+         "maintained", "changes"),
+        ("SELECT o.id, o.at FROM orders o JOIN payments p ON o.id = p.order_id",
+         "WITH (retention = 'forever', key = 'id')",
+         "maintained", "changes"),
+        ("SELECT customer, count(*) AS n FROM orders GROUP BY customer",
+         "WITH (retention = 'forever', execution = 'batch')", "batch", "changes"),
         ("SELECT customer, id FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at) = 1",
          "WITH (retention = '1 day')", "settle", "changes"),
         ("SELECT DISTINCT id, at FROM orders", "", "live", "changes"),

@@ -118,7 +118,8 @@ def _view_options(options: dict[str, Any], origin: Origin) -> dict[str, Any]:
     }
     for key in ("grace", "every", "horizon", "retention"):
         if options.get(key) is not None:
-            values[key] = read_duration(key, options[key], origin)
+            is_forever = key == "retention" and options[key] == "forever"
+            values[key] = model.FOREVER if is_forever else read_duration(key, options[key], origin)
     if options.get("emit") is not None:
         values["emit"] = _emit(options["emit"], origin)
     if "key" in options:

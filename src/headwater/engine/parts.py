@@ -37,7 +37,7 @@ from headwater.model import Emit
 from headwater.operators.lowering.ledger import Tally
 from headwater.operators.lowering.stamp import FINAL, KEEP, MARK, PARTS
 
-_OFTEN = 10.0
+OFTEN = 10.0
 """Seconds after which open groups are kept again, while a view follows its topics."""
 
 
@@ -141,7 +141,7 @@ class PartsView(SettleView):
     def _keep(self, at: Settled | None, *, ends: bool) -> None:
         if at is None or self._memory.open_part is None or self._memory.commits != dict(at.commits):
             return
-        if ends or time.monotonic() - self._kept_at[0] >= _OFTEN:
+        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
             self._kept.write(at.commits, self._memory.open_part.rows, None)
             self._kept_at[0] = time.monotonic()
 

@@ -167,6 +167,12 @@ class Slice(Span):
         keep = F.col(KEEP) if KEEP in rows.columns else F.lit(True)
         return rows.select(*shown, FINAL, keep.alias(KEEP), PARTS)
 
+    def touched(self) -> DataFrame:
+        """The keys of the groups that new rows come to."""
+        assert self.step.aggregate is not None
+        lowering = replace(self._lowering(None, only_new=True), parts=self._parts(None))
+        return new_parts(self.step.aggregate, lowering).select(*(f"`{key.name}`" for key in self.step.aggregate.keys))
+
     def part_types(self) -> StructType:
         """The columns of the parts of groups; a group that is over has none."""
         assert self.step.aggregate is not None

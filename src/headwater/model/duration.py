@@ -18,7 +18,10 @@ _SHORT = {
     "w": "week", "d": "day", "h": "hour", "m": "minute", "min": "minute", "s": "second", "sec": "second",
     "ms": "millisecond", "us": "microsecond", "µs": "microsecond",
 }  # fmt: skip
+FOREVER = timedelta.max
+"""The retention of a view that never lets go of a row; as a text it is `forever`."""
 _MOST_WEEKS = timedelta(weeks=8)
+_FOREVER = "forever"
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµ]+)\s*,?", re.IGNORECASE)
 
 
@@ -44,6 +47,15 @@ def parse_duration(text: str) -> timedelta:
     return total
 
 
+def parse_retention(text: str) -> timedelta:
+    """A duration from text, or `FOREVER`.
+
+    >>> parse_retention("forever") == FOREVER, spell_duration(FOREVER)
+    (True, 'forever')
+    """
+    return FOREVER if text.strip().lower() == _FOREVER else parse_duration(text)
+
+
 def _unit(word: str) -> timedelta | None:
     name = word.lower()
     return _UNITS.get(_SHORT.get(name, name)) or _UNITS.get(name.removesuffix("s"))
@@ -55,6 +67,8 @@ def spell_duration(duration: timedelta) -> str:
     >>> [spell_duration(timedelta(days=days)) for days in (0.0625, 14, 36_500)]
     ['1 hour 30 minutes', '2 weeks', '36500 days']
     """
+    if duration == FOREVER:
+        return _FOREVER
     if duration == timedelta():
         return "0 seconds"
     rest, parts = abs(duration), []

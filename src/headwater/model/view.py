@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from headwater.errors import Origin
 from headwater.model.column import Column
+from headwater.model.duration import FOREVER
 from headwater.model.lateness import LatePolicy
 from headwater.model.serving import Serving
 
@@ -63,8 +64,9 @@ class View:
     """A declared view. `materialized` views are kept in a store; others are inlined where they are read.
 
     `emit` and `execution` None let the planner choose. `horizon` is how far back an input can matter where the planner
-    can't derive it. `retention` is how long a row counts in groups that nothing ends. `every` is how often rows that
-    are not final are shown anew. `store` may name several stores, with commas between them: the first one leads.
+    can't derive it. `retention` is how long a row counts in groups that nothing ends; `FOREVER`: always. `every` is how
+    often rows that are not final are shown anew. `store` may name several stores, with commas between them: the first
+    one leads.
     """
 
     name: str
@@ -82,6 +84,11 @@ class View:
     serving: Serving = field(default_factory=Serving)
     comment: str | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_forever(self) -> bool:
+        """Tells whether every row counts for ever: none is late, and none is let go of."""
+        return self.retention == FOREVER
 
     @property
     def stores(self) -> tuple[str, ...]:

@@ -221,7 +221,7 @@ def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     table = next((scan for scan in planned.scans if scan.kind == "table"), None)
     if table is not None:
         reason = f'It reads the table "{table.relation}"; only streams and views can be read yet.'
-    elif planned.is_settled and planned.horizon is None:
+    elif planned.is_settled and planned.horizon is None and not planned.view.is_forever:
         reason = "Nothing says how far back an input can matter."
     else:
         return None

@@ -301,16 +301,14 @@ class Run:
     def _settle(
         self, target: Target, folder: Path, deliver: Callable[[Changes], None], derived: Derived | None
     ) -> None:
-        from headwater.engine.parts import PartsView
-        from headwater.engine.settle import SettleView
+        from headwater.engine.executor import executor_of
         from headwater.engine.span import Settled
 
         position = self.work.store.position(target.view, target.version)
         if derived is not None and position is not None:  # the process may have died before this was done
             derived.publish(position.watermark)
         begin = Settled(position.batch, dict(position.commits), position.watermark) if position else None
-        step = self.work.planned.physical.step
-        view = (PartsView if step is not None and step.adds == "parts" else SettleView)(
+        view = executor_of(self.work.planned)(
             self.work.planned,
             target.key,
             self.work.logs,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NOTHING_BOUNDS_IT = "Nothing in the query says when its state can be forgotten."
-STATE_RETENTION = "state how long a row counts: WITH (retention = '30 days')"
+STATE_RETENTION = "state how long a row counts: WITH (retention = '30 days'), or 'forever'"
 
 TAKE_A_TIME_THAT_STAYS = (
     "Take the time of the side whose rows all stay (the left one of a LEFT JOIN, the right one of a RIGHT JOIN), or "

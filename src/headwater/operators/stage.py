@@ -84,6 +84,8 @@ class Stage:
     """Tells whether it computes a row from those around it, so that none can be computed alone."""
     by_partition: ClassVar[bool] = False
     """Tells whether a row depends on the rows of its own partition alone: a slice needs no others."""
+    bound_to_time: ClassVar[str] = ""
+    """The reason why it can't be computed over all of time, where nothing is late or ends; empty for most."""
     is_opaque: ClassVar[bool] = False
     """Tells whether nothing but looking says what its rows are: a function makes them."""
 

@@ -20,7 +20,7 @@ from headwater.plan.context import Context
 
 def judge_equal_times(context: Context, root: Stage, topics: Mapping[str, model.Topic]) -> None:
     """Caution where rows of one time turn each other away."""
-    if not context.view.materialized or context.view.grace:
+    if not context.view.materialized or context.view.grace or context.view.is_forever:
         return
     strict = {name for name, topic in topics.items() if topic.time and topic.watermark == model.Bounded(timedelta())}
     gates = {scan.relation: (gate, scan) for gate, scan in _gates(root) if scan.relation in strict}

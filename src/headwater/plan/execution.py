@@ -4,7 +4,8 @@
 of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
 a slice of event time. Groups that end and can be kept in parts are settled too: a small step of theirs is a sixth of
 the work of a micro-batch. So are final rows of windows that overlap many times: combined from panes they cost less than
-kept one by one. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
+kept one by one. *maintained* are views that hold every row for ever (`retention = 'forever'`): a step computes what
+the new rows touch. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
 view without a store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
@@ -39,6 +40,9 @@ def execution(view: model.View, root: Stage) -> Execution:
         return Execution(
             "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
         )
+    if view.is_forever and view.execution != "batch":
+        why = "every row counts for ever, and a step computes what the new ones touch"
+        return Execution("maintained", why, *_settled_emit(view, root), None, settles(root))
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
     obstacle = _not_live(view, root)
@@ -52,6 +56,8 @@ def execution(view: model.View, root: Stage) -> Execution:
 
 def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]:
     """The ways in which a view can be kept up to date; all of them give the same rows."""
+    if view.is_forever:
+        return ("batch",)
     live: tuple[model.ViewExecution, ...] = () if _not_live(view, root) else ("live",)
     settled: tuple[model.ViewExecution, ...] = () if _not_settled(view, root) else ("settle", "batch")
     return live + settled
@@ -59,8 +65,10 @@ def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]
 
 def refused_execution(view: model.View, root: Stage) -> str | None:
     """Tells why a view can't be kept in the way that it asks for; None if it can."""
-    if view.execution is None:
+    if view.execution is None or (view.is_forever and view.execution == "batch"):
         return None
+    if view.is_forever:
+        return "Every row counts for ever, so that it is maintained by what has changed."
     reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root)
     return f"{reason[0].upper()}{reason[1:]}." if reason else None
 
@@ -90,6 +98,8 @@ def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
         return None
     if view.every <= timedelta():
         return f"It states {model.spell_duration(view.every)}.", "Write how often, like every = '10 seconds'."
+    if view.is_forever:
+        return "Every row counts for ever, and what a step touches is shown at once.", leave_out
     if view.emit is Emit.FINAL:
         return "It emits a row once, when it is final.", "Leave every out, or write emit = 'changes'."
     if _is_row_by_row(root):
@@ -162,7 +172,7 @@ def _horizon(view: model.View, root: Stage) -> timedelta | None:
 
 
 def _stated(view: model.View) -> timedelta | None:
-    stated = [span for span in (view.horizon, view.retention) if span is not None]
+    stated = [span for span in (view.horizon, view.retention) if span not in (None, model.FOREVER)]
     return max(stated, default=None)
 
 
@@ -234,7 +244,8 @@ def parts_of(view: model.View, root: Stage, emit: Emit, key: Key) -> Aggregate |
         return None
     if root.group_key is None or any(scan.within is not None for scan in scans_of(root)):
         return None
-    return by_parts(stateful[0]) if emit is Emit.FINAL or _tells_groups_apart(key, root) else None
+    known = emit is Emit.FINAL or _tells_groups_apart(key, root)
+    return by_parts(stateful[0], forever=view.is_forever) if known else None
 
 
 def _tells_groups_apart(key: Key, root: Stage) -> bool:

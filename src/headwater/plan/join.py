@@ -39,6 +39,7 @@ from headwater.plan.scope import Scope
 from headwater.plan.source import refuse_no_watermark
 
 _NOT_YET = "Joins as of an instant are not supported yet; they will come."
+_FOR_EVER = "Or keep every row: WITH (retention = 'forever')."
 _KINDS: dict[tuple[str, str], JoinKind] = {
     ("", ""): "inner",
     ("", "INNER"): "inner",
@@ -224,7 +225,7 @@ def _limits(
         refuse_no_watermark(context, scan, at, None)
     pairs = distances(condition.conjuncts, left.stage, right.stage)
     bound = pairs[0].bound if pairs else None
-    if bound is None and not unmarked:
+    if bound is None and not unmarked and not context.view.is_forever:
         _refuse_unbounded(context, left, right, pairs, at)
     if bound is not None and any(_is_in_windows(side.stage) for side in (left, right)):
         hint = "Join on window_start and window_end of the same window, or join the streams before their windows."
@@ -302,6 +303,7 @@ def _refuse_unbounded(context: Context, left: Scope, right: Scope, pairs: list[D
         hint = f"Add a time bound, like AND {bound}."
         if isinstance(at, exp.In):
             hint = f"Write it with EXISTS, and a time bound like {bound} in its WHERE."
+        hint = f"{hint} {_FOR_EVER}"
     what = f"joins {_named(left.stage)} and {_named(right.stage)} without a bound in time"
     context.refuse(UnboundedJoin, what, at, detail=detail, hint=hint)
 

@@ -39,6 +39,8 @@ def late_rows(view: model.View, root: Stage) -> Late | str:
         return "It is a view without a store: those that read it admit rows."
     if view.late == "drop":
         return "It declares late = 'drop'."
+    if view.is_forever:
+        return "Every row counts in it for ever, and none is too late."
     gates = [stage for stage in root.walk() if stage.keeps_state]
     scans = list(scans_of(root))
     if len(scans) != 1 or not all(isinstance(gate, Unary) for gate in gates[:1]):

@@ -77,7 +77,7 @@ class PlannedView:
     @property
     def is_settled(self) -> bool:
         """Tells whether it is kept by batch queries, over slices of the log or over the whole of it."""
-        return self.execution.kind in ("settle", "batch")
+        return self.execution.kind in ("settle", "maintained", "batch")
 
     @property
     def retention(self) -> timedelta | None:
@@ -117,6 +117,8 @@ class PlannedView:
 
 def sight_of(view: model.View) -> timedelta | None:
     """The distance at which a row of a view is seen where nothing in its query says so."""
+    if view.is_forever:
+        return view.horizon
     return view.horizon if view.horizon is not None else view.retention
 
 

@@ -31,6 +31,8 @@ from headwater.operators.stage import times_among_keys
 from headwater.plan.context import Context
 from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
+from headwater.plan.forever import judge_forever
+from headwater.plan.planned import sight_of
 from headwater.plan.sets import NUMBER
 from headwater.plan.state import known_reach, unbounded
 from headwater.sql.refusal import did_you_mean
@@ -97,13 +99,14 @@ def _judge_types(context: Context, root: Stage) -> None:
 
 def _judge_state(context: Context, root: Stage) -> None:
     view = context.view
-    stated = view.horizon if view.horizon is not None else view.retention
+    stated = sight_of(view)
     for stage in unbounded(root):
-        remedy = stage.remedy if stated is None else None
+        remedy = stage.remedy if stated is None and not view.is_forever else None
         if remedy is not None and not any(is_table(below) for below in stage.inputs):
             detail, hint = _why_endless(stage) or (remedy.detail, remedy.hint)
             _report(context, UnboundedState, remedy.what, stage.origin, detail=detail, hint=hint)
     judge_endless(context, root, stated)
+    judge_forever(context, root)
     _judge_retention(context, root)
     needed = known_reach(root)
     if stated is not None and stated < needed and not root.is_opaque:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from headwater.errors import DeclarationError
 from headwater.findings import OptionRefused, UnknownOption
-from headwater.model import LAYOUTS
+from headwater.model import LAYOUTS, parse_retention
 from headwater.sql.foreign import CONNECTORS as FOREIGN_CONNECTORS
 from headwater.sql.foreign import OPTIONS as FOREIGN_OPTIONS
 from headwater.sql.nodes import Option
@@ -273,7 +273,10 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
             "how far back an input can matter, where it doesn't follow from the query",
         ),
         OptionKind(
-            "retention", "duration", read_duration, "how long a row counts in groups that no window or time ends"
+            "retention",
+            "duration or 'forever'",
+            parse_retention,
+            "how long a row counts in groups, and in joins, that no window or time ends",
         ),
         OptionKind(
             "execution",

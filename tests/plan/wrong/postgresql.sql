@@ -366,13 +366,13 @@ SELECT id FROM orders NATURAL JOIN payments;
 --- CROSS JOIN of streams
 SELECT o.id, p.paid FROM orders o CROSS JOIN payments p;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: CROSS JOIN payments p ==> JOIN payments p ON p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- comma join of streams
 SELECT o.id, p.paid FROM orders o, payments p WHERE o.id = p.order_id;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: p.order_id ==> p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- TABLESAMPLE

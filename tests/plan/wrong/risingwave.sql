@@ -198,4 +198,4 @@ CREATE STREAM visits (page STRING, amount NUMERICAL, at TIMESTAMP, WATERMARK FOR
 --- retention beyond anything
 CREATE MATERIALIZED VIEW v WITH (retention = '99999999999 days') AS SELECT customer, count(*) AS n FROM orders GROUP BY customer;
 -- finding: gives option "retention" a value that it can't take
--- hint: retention takes a duration, like '10 minutes'.
+-- hint: retention takes duration or 'forever'.

@@ -83,30 +83,30 @@ SELECT id FROM orders WHERE amount IN 1, 2;
 --- JOIN without ON
 SELECT o.id FROM orders o JOIN payments p;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 
 --- a join without a bound
 SELECT o.id, p.paid FROM orders o JOIN payments p ON o.id = p.order_id;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: p.order_id ==> p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- a join with half a bound
 SELECT o.id, p.paid FROM orders o JOIN payments p ON o.id = p.order_id AND p.at >= o.at;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: AND p.at >= o.at ==> AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- a left join without a bound
 SELECT o.id, p.paid FROM orders o LEFT JOIN payments p ON o.id = p.order_id;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: p.order_id ==> p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- a join that isn't an equality
 SELECT o.id, p.paid FROM orders o JOIN payments p ON o.amount > p.paid;
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: > p.paid ==> > p.paid AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR
 
 --- a join without watermark
@@ -143,7 +143,7 @@ SELECT customer, count(*) AS n FROM orders GROUP BY customer;
 --- distinct for ever
 SELECT DISTINCT customer FROM orders;
 -- finding: removes duplicates for ever
--- hint: Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days').
+-- hint: Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days'), or 'forever'.
 -- mend: DISTINCT customer ==> DISTINCT customer, at
 
 --- count distinct for ever
@@ -195,13 +195,13 @@ SELECT id FROM orders WHERE id NOT IN (SELECT order_id FROM payments);
 --- EXISTS without a bound
 SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id);
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: o.id) ==> o.id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR)
 
 --- NOT EXISTS without a bound
 SELECT id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id);
 -- finding: joins stream "orders" and stream "payments" without a bound in time
--- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR.
+-- hint: Add a time bound, like AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR. Or keep every row: WITH (retention = 'forever').
 -- mend: o.id) ==> o.id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR)
 
 --- EXISTS under OR

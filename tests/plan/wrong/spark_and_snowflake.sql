@@ -72,7 +72,7 @@ SELECT id, body:city::string AS city FROM orders;
 --- QUALIFY row_number of all time
 SELECT id, customer, at FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at DESC) = 1;
 -- finding: removes duplicates for ever
--- hint: Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days').
+-- hint: Add at or a window to the columns, or state how long a row counts: WITH (retention = '30 days'), or 'forever'.
 -- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = '30 days')
 
 --- PIVOT without values

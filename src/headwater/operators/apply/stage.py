@@ -33,6 +33,7 @@ class Apply(Stage):
     does: ClassVar[str] = "runs a Python function on"
     looks_around: ClassVar[bool] = True
     is_opaque: ClassVar[bool] = True
+    bound_to_time: ClassVar[str] = "A Python function is given the rows of a stated span of time."
 
     @property
     def inputs(self) -> tuple[Stage, ...]:

@@ -33,6 +33,7 @@ class Assign(Unary):
 
     keeps_state: ClassVar[bool] = False
     puts_in_windows: ClassVar[bool] = True
+    bound_to_time: ClassVar[str] = "A window ends, and lets go of what comes too late for it."
 
     @property
     def reach(self) -> timedelta | None:

@@ -12,7 +12,7 @@ watermark has passed its mark + the farthest a partner can be after it, and one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame
@@ -55,6 +55,9 @@ class Side:
 def _(stage: Join, lowering: Lowering) -> Rows:
     if stage.as_of is not None:
         raise not_executable(stage)
+    if lowering.is_forever:
+        left, right = (Side(lowering.counting(below).frame, windowed=False) for below in stage.inputs)
+        return Rows(_joined(replace(stage, bound=None, window=None), left, right, settled=True))
     times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
     keys = [[pair[number] for pair in stage.equal] for number in (0, 1)]
     left, right = (_side(lowering, *side) for side in zip(stage.inputs, times, keys, strict=True))

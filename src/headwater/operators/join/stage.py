@@ -116,6 +116,10 @@ class Join(Stage):
         return NONE if self.window is not None or self.as_of is not None else None
 
     @property
+    def is_endless(self) -> bool:
+        return self.reach is None
+
+    @property
     def paired_keys(self) -> Iterator[tuple[Stage, tuple[Expression, ...]]]:
         """Where a bound in time says when pairs end, their keys don't."""
         if self.bound is None:

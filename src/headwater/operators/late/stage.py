@@ -25,6 +25,7 @@ class Late(Unary):
 
     keeps_state: ClassVar[bool] = False
     begins_anew: ClassVar[bool] = True
+    bound_to_time: ClassVar[str] = "It reads the rows that were late for another view."
 
     @property
     def streaming(self) -> Streaming:

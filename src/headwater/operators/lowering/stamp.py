@@ -11,7 +11,7 @@ Spark's own watermark follows the largest event time that it happens to have see
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -36,6 +36,8 @@ assigned to, and whether that is the last of its windows; where it stands for se
 a slice reads rows again, whether this one is new; behind a join, the positions of both rows of a pair; where
 it is asked why a row is there, the positions of what is behind it.
 """
+FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
+"""The mark of rows that are never let go of: no watermark passes it."""
 _EVICTS = {"spark.watermarkDelayMs": 0}
 _BEFORE_TIME = -(1 << 62)
 """Microseconds before every instant, whatever grace is added to them."""

@@ -21,6 +21,7 @@ from itertools import count
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from headwater import model
 from headwater.findings import NotSupportedYet
 from headwater.model import Calendar, Session
 from headwater.operators import Expression, Role, Scan, Stage
@@ -34,6 +35,7 @@ from headwater.operators.lowering.stamp import (
     COMMIT,
     END,
     FINAL,
+    FOREVER,
     ID,
     KEEP,
     LAST,
@@ -162,6 +164,11 @@ class Lowering:
         self.set_aside(stage, rows.frame, ~admitted, end)
         return rows.then(rows.frame.where(admitted))
 
+    @property
+    def is_forever(self) -> bool:
+        """Tells whether every row counts for ever: none is late, and none is let go of."""
+        return self.retention == model.FOREVER
+
     def set_aside(self, stage: Stage, frame: DataFrame, refused: Column, end: Column) -> None:
         """Remember rows that came too late for an end, as a query that nobody need run."""
         if not self.live:
@@ -173,13 +180,15 @@ class Lowering:
 
     def enter_by_time(self, rows: Rows, below: Stage) -> Rows:
         """The rows of a stage, lowered already, as they enter by their own time or that of their window."""
+        if self.is_forever:
+            return self.enter(rows, below, F.lit(FOREVER))
         known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
         rows = rows if known else self.admit(rows, below, F.col(TIME))
         return self.enter(rows, below, F.col(known or TIME))
 
     def keyed(self, below: Stage, keys: Sequence[Expression]) -> Rows:
         """The rows of a stage as they enter an operator with these keys; if one is a time it says when a group ends."""
-        if not ends(keys, below):
+        if self.is_forever or not ends(keys, below):
             return self.retained(below)
         rows = self.lower(below)
         timed = times_among(keys, below)
@@ -216,12 +225,14 @@ class Lowering:
         They are counted before: a row that no longer counts was used.
         """
         rows = self.counting(below)
-        return rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
+        return rows if self.is_forever else rows.then(rows.frame.where(F.col(MARK) > F.lit(self.settled_at)))
 
     def counting(self, below: Stage) -> Rows:
         """The rows of a stage that have counted in groups without an end, marked by when they no longer do."""
         assert self.retention is not None and self.settled_at is not None
         rows = self.lower(below)
+        if self.is_forever:
+            return self.enter(rows, below, F.lit(FOREVER))
         known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
         until = later(F.col(known or TIME), self.retention)
         return self.enter(rows if known else self.admit(rows, below, until), below, until)

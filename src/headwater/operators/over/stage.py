@@ -95,6 +95,7 @@ class Over(SameRows):
     does: ClassVar[str] = "looks at the rows around a row of"
     looks_around: ClassVar[bool] = True
     by_partition: ClassVar[bool] = True
+    bound_to_time: ClassVar[str] = "A window function looks at the rows around a row, which could be any."
 
     @property
     def group_keys(self) -> tuple[Expression, ...]:

@@ -27,7 +27,7 @@ from headwater.plan.planned import sight_of
 def decide(view: model.View, root: Stage, key: Key) -> Physical:
     """Everything about how a view is carried out."""
     chosen, pace, sight = execution(view, root), pace_of(view, root), sight_of(view)
-    is_live, is_settled = chosen.kind == "live", chosen.kind in ("settle", "batch")
+    is_live, is_settled = chosen.kind == "live", chosen.kind in ("settle", "maintained", "batch")
     totals, parts = kept_totals(view, root, chosen, pace), kept_parts(view, root, chosen, key)
     operators = operators_of(root, chosen, totals, parts)
     step = step_of(root, chosen, operators, keyed=key.kind != "row") if is_settled else None

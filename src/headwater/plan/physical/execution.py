@@ -8,7 +8,7 @@ from typing import Literal
 
 from headwater import model
 
-ExecutionKind = Literal["live", "settle", "batch", "inline"]
+ExecutionKind = Literal["live", "settle", "maintained", "batch", "inline"]
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class Execution:
     """The way to keep a view up to date, what it emits, and why.
 
     *live*: by Spark's streaming operators. *settle*: by a batch query per advance of the watermark over a slice of
-    event time that reaches `horizon` back. *batch*: by the same query over the whole log. *inline*: not at all; whoever
-    reads the view takes its stages in. `horizon` is how far back an input can matter, None where nothing says so.
-    `settles` says whether a row of the view is ever final.
+    event time that reaches `horizon` back. *maintained*: by what has changed, over all of time. *batch*: by the same
+    query over the whole log. *inline*: not at all; whoever reads the view takes its stages in. `horizon` is how far
+    back an input can matter, None where nothing says so. `settles` says whether a row of the view is ever final.
     """
 
     kind: ExecutionKind

@@ -30,7 +30,7 @@ def kept_in_state(root: Stage, grace: timedelta) -> tuple[Kept, ...]:
 def kept_between_steps(view: model.View, root: Stage, execution: Execution, pace: Pace, step: Step) -> tuple[Kept, ...]:
     """The state that a settled view keeps beside its rows."""
     if step.adds is not None:
-        return tuple(_added_to(step, view.grace))
+        return tuple(_added_to(step, view.grace, forever=view.is_forever))
     if step.looks_back == "events":
         position = "its position in the store; each step reads the log from its oldest new event on"
         return (Kept("settle", position),)
@@ -40,7 +40,7 @@ def kept_between_steps(view: model.View, root: Stage, execution: Execution, pace
     return (Kept(execution.kind, position), *_counted(view, root, pace), *_once(root, step))
 
 
-def _added_to(step: Step, grace: timedelta) -> Iterator[Kept]:
+def _added_to(step: Step, grace: timedelta, *, forever: bool) -> Iterator[Kept]:
     assert step.aggregate is not None
     names = [key.name for key in step.aggregate.keys]
     if step.adds == "panes":
@@ -48,8 +48,11 @@ def _added_to(step: Step, grace: timedelta) -> Iterator[Kept]:
         yield Kept("settle", "its position in the store")
         yield Kept("panes", f"one row per {keys}", after("the end of its last window", grace))
     elif step.adds == "parts":
+        yield Kept("maintained" if forever else "settle", "its position in the store; each step reads what is new")
+        if forever:
+            yield Kept("groups", f"one row per {', '.join(names) or 'view'}, in sorted files", "for ever")
+            return
         ended = "the end of its window" if step.aggregate.window is not None else "the time among its keys"
-        yield Kept("settle", "its position in the store; each step reads what is new")
         yield Kept("parts", f"one row per {', '.join(names)}, in memory", after(ended, grace))
     else:
         yield Kept("settle", "its position in the store; each step reads what is new, and what counts no more")
@@ -69,7 +72,7 @@ def _counted(view: model.View, root: Stage, pace: Pace) -> Iterator[Kept]:
     """The rows that count in groups without an end."""
     retention = view.retention if view.retention is not None else view.horizon
     if retention is not None and any(stage.is_endless for stage in root.walk()):
-        until = after("their time", retention + pace.settles)
+        until = "for ever" if view.is_forever else after("their time", retention + pace.settles)
         yield Kept("groups without an end", "nothing; rows count in them", until)
 
 

@@ -61,8 +61,8 @@ class Step:
 def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
     """The step of a view, from its operators; `keyed` if a store finds its rows by a key."""
     scans = list(scans_of(root))
-    slices, once = execution.kind == "settle", any(scan.within is not None for scan in scans)
     panes, totals, parts = _kept_panes(operators, scans), _kept_totals(operators), _kept_parts(operators)
+    slices, once = execution.kind == "settle" or parts is not None, any(scan.within is not None for scan in scans)
     copies = shows_events(root) or (parts is not None and any(scan.unique for scan in scans))
     stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
     return Step(
@@ -111,12 +111,12 @@ def kept_totals(view: model.View, root: Stage, execution: Execution, pace: Pace)
 
 def kept_parts(view: model.View, root: Stage, execution: Execution, key: Key) -> Aggregate | None:
     """The aggregate whose groups are kept in parts between steps; None if none are."""
-    return parts_of(view, root, execution.emit, key) if execution.kind == "settle" else None
+    return parts_of(view, root, execution.emit, key) if execution.kind in ("settle", "maintained") else None
 
 
 def _kept_parts(operators: Sequence[Operator]) -> Aggregate | None:
     stages = (operator.stage for operator in operators if operator.way is Way.BY_PARTS)
-    return next((by_parts(stage) for stage in stages), None)
+    return next((by_parts(stage, forever=True) for stage in stages), None)
 
 
 def _grouped_by(stage: Aggregate) -> tuple[tuple[str, str], ...]:

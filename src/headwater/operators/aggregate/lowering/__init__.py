@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,12 +17,23 @@ from headwater.operators.assign.stage import assigned_below
 from headwater.operators.lowering.columns import columns_of, every, named_column, values_of
 from headwater.operators.lowering.ends import MILLISECOND
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import COMMIT, END, FINAL, KEEP, MARK, NEW, POSITION, ROW, barrier, later
+from headwater.operators.lowering.stamp import (
+    COMMIT,
+    END,
+    FINAL,
+    FOREVER,
+    KEEP,
+    MARK,
+    NEW,
+    POSITION,
+    ROW,
+    barrier,
+    later,
+)
 from headwater.operators.lowering.trace import behind, gathered
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 
 _SESSION, _KEY = "__session", "__key"
-_AFTER_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 _TOO_LONG = "a session is longer than the horizon that the view states"
 
 
@@ -50,7 +61,7 @@ def _groups(stage: Aggregate, lowering: Lowering) -> Rows:
         # whatever is shown of a group that has no end is open, and nothing can be what is left of one
         calls = *_calls(stage), F.max(MARK).alias(FINAL), *gathered(rows.frame)
         grouped = rows.frame.groupBy(*map(named_column, stage.keys)).agg(*calls)
-        return Rows(_finished(stage, grouped, F.coalesce(F.col(FINAL), F.lit(_AFTER_TIME))))
+        return Rows(_finished(stage, grouped, F.coalesce(F.col(FINAL), F.lit(FOREVER))))
     bounds = _bounds_by_end(stage, F.col(MARK))
     grouped = rows.frame.groupBy(*(named_column(key) for key in stage.keys if key.name not in bounds), MARK)
     made = grouped.agg(*_calls(stage), *gathered(rows.frame)).withColumns(bounds)

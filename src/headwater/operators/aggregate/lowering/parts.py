@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from headwater.operators import Aggregate
 from headwater.operators.aggregate.lowering.merge import merged_by, merged_parts, parts_by
 from headwater.operators.lowering.columns import ROWS, every, named_column, named_columns
-from headwater.operators.lowering.stamp import MARK, PARTS
+from headwater.operators.lowering.stamp import FOREVER, MARK, PARTS
 
 _KEPT = "__kept"
 
@@ -23,8 +23,11 @@ _KEPT = "__kept"
 def parts_of(stage: Aggregate, rows: DataFrame, bounds: Mapping[str, Column]) -> DataFrame:
     """The parts of groups, made of rows: their keys but for the bounds of windows, their end in `MARK`, and parts."""
     parts = parts_by(merged_by(stage))
+    calls = named_columns(parts) or [every()]
+    if not stage.keys:  # the one group of all rows is there before the first of them
+        return rows.groupBy().agg(F.lit(FOREVER).alias(MARK), *calls)
     keys = [named_column(key) for key in stage.keys if key.name not in bounds]
-    return rows.groupBy(*keys, MARK).agg(*(named_columns(parts) or [every()]))
+    return rows.groupBy(*keys, MARK).agg(*calls)
 
 
 def groups_of_parts(

@@ -1,0 +1,7 @@
+CREATE STREAM sales (
+  id STRING, shop STRING, amount DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '5' SECOND
+) WITH (key = 'shop');
+
+CREATE MATERIALIZED VIEW total WITH (retention = 'forever') AS
+SELECT count(*) AS n, sum(amount) AS total, max(made_at) AS last_at FROM sales;
