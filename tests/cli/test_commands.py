@@ -256,6 +256,7 @@ finally:
         (["schema", "level", "--help"], "pyarrow sqlglot headwater.project"),
         (["check"], "pyspark py4j fastapi nicegui duckdb httpx proto_schema_parser"),
         (["status"], "pyspark py4j fastapi nicegui duckdb httpx"),
+        (["check"], "pandas"),
     ],
 )
 def test_a_command_loads_none_of_what_is_large_and_that_it_does_not_need(

@@ -25,7 +25,6 @@ from headwater.model.decimals import spell_decimal
 Rule = Callable[[pa.Array], pa.Array | Converted]
 _NAIVE = pa.timestamp("us")
 _WHOLE = pa.decimal128(38, 0)
-_NO_NUMBERS = pa.array(["NaN", "Infinity", "-Infinity"])
 _ZONED = r"[T ].*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
@@ -129,7 +128,7 @@ def _float_rule(source: pa.DataType, kind: pa.DataType, text: bool) -> Rule | No
 
 def _named(array: pa.Array) -> pa.Array:
     """The values that are no numbers, by the names that JSON without such values has for it, and that outlets write."""
-    if pc.any(pc.invert(pc.is_in(array.drop_null(), _NO_NUMBERS))).as_py():
+    if pc.any(pc.invert(pc.is_in(array.drop_null(), pa.array(["NaN", "Infinity", "-Infinity"])))).as_py():
         raise ValueError("a string is no number")
     return array
 

@@ -15,7 +15,7 @@ from headwater.model.letter import DEAD, letters_topic
 
 ENVELOPE = [DEAD.field(name) for name in ("key", "sent_at", "headers")]
 
-NO_LETTERS = DEAD.empty_table()
+NO_LETTERS = pa.Table.from_batches([], DEAD)
 
 KEPT_BYTES = 16 * 1024 * 1024
 """The bytes of an event that a dead letter keeps; only an event that is far too large has more."""

@@ -21,7 +21,6 @@ from headwater.intake.lines import LARGEST_EVENT
 from headwater.model import INSTANT, spell_duration
 
 _1970 = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH = pa.scalar(0, INSTANT)
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _out_of_range(layout: Layout, times: pa.Array, arrived_at: datetime | None) 
     name, instants = layout.names[layout.time or 0], times.cast(INSTANT)
     extremes = pc.min_max(instants)
     if extremes["min"].value <= 0:
-        early = pc.less_equal(instants, _EPOCH).fill_null(False)
+        early = pc.less_equal(instants, pa.scalar(0, INSTANT)).fill_null(False)
         limit = "not after 1970-01-01 00:00:00 UTC"
         yield Objection(early, TimeOutOfRange, _reason(name, instants, limit))
     if arrived_at is None or layout.max_ahead is None:

@@ -29,7 +29,7 @@ _BLOCK = 62
 """Letters to a block: as many bits as fit into a position, which is never negative."""
 _AT_ONCE = 50_000
 _WHERE = "letters"
-_NO_EVENTS = pa.array([EventsLost.code(), FileReplaced.code()])
+_NO_EVENTS = (EventsLost.code(), FileReplaced.code())
 """The classes of letters that tell of events, and hold none."""
 
 
@@ -61,7 +61,9 @@ def redrive(
     for batch in scan(dead, first):
         for part in _parts(open_letters(log, batch.rows)):
             chosen = part if error is None else part.filter(pc.equal(part["error"], error))
-            came = _bring_back(log, decoder, codec, chosen.filter(pc.invert(pc.is_in(chosen["error"], _NO_EVENTS))))
+            came = _bring_back(
+                log, decoder, codec, chosen.filter(pc.invert(pc.is_in(chosen["error"], pa.array(_NO_EVENTS))))
+            )
             rows, still = rows + came, still + chosen.num_rows - came
     return Redriven(log.topic.name, rows, still)
 

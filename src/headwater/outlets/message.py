@@ -21,7 +21,7 @@ from headwater.outlets.protocol import Delivery
 from headwater.outlets.rows import latest, side
 from headwater.plan import PlannedOutlet
 
-_OPERATIONS = pa.array(["c", "u", "d"]), pa.array(["insert", "update", "delete"])
+_OPERATIONS = {"insert": "c", "update": "u", "delete": "d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _debezium(told: _Told) -> pa.StructArray:
         "id": pa.array(told.ids, pa.string()),
         "timing": changes["timing"].combine_chunks(),
     }
-    letters, words = _OPERATIONS
+    letters, words = pa.array(_OPERATIONS.values()), pa.array(_OPERATIONS)
     columns = {
         "before": side(changes, "before"),
         "after": side(changes, "after"),
