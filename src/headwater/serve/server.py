@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Self
 
@@ -17,7 +18,9 @@ from headwater.errors import OperatorError
 from headwater.project import Project
 from headwater.serve.app import create_app
 from headwater.serve.connection import connection_class
+from headwater.serve.door import Door
 from headwater.serve.guard import LOOPBACK
+from headwater.serve.later import Later
 from headwater.serve.service import Service
 from headwater.serve.tls import certificate
 from headwater.waiting import wait_for
@@ -41,9 +44,8 @@ class Server:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"{'https' if tls else 'http'}://{host}:{self._socket.getsockname()[1]}"
         app = create_app(self.service)
-        self._history: AbstractContextManager[object] = nullcontext()
         if settings.dashboard:
-            self._history = _with_dashboard(app, self.service)
+            Later(app, lambda: _dashboard(self.service, app.state.door))
         config = uvicorn.Config(
             app,
             http=connection_class(settings.connections, settings.answer_timeout),
@@ -71,11 +73,9 @@ class Server:
             raise OperatorError("the server did not start", hint="See what it said before this.")
         self._turn = sys.getswitchinterval()
         sys.setswitchinterval(min(TURN, self._turn))
-        self._history.__enter__()  # not earlier: NiceGUI looks at every object of the process while it starts
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._history.__exit__(None, None, None)
         self.service.feeds.end()
         self._server.should_exit = True
         self._thread.join()
@@ -83,14 +83,21 @@ class Server:
         sys.setswitchinterval(self._turn)
 
 
-def _with_dashboard(app: FastAPI, service: Service) -> AbstractContextManager[object]:
-    """Serve the dashboard beside the API; what it keeps a history with, to be entered."""
+def _dashboard(service: Service, door: Door) -> FastAPI:
+    """The dashboard. Its packages take as long to load as those of the API."""
     from headwater.serve.dashboard import mount
     from headwater.serve.dashboard.history import History
 
     history = History(service.project)
-    mount(app, service, history, app.state.door)
-    return history
+
+    @asynccontextmanager
+    async def kept(_: FastAPI) -> AsyncIterator[None]:
+        with history:  # not earlier: NiceGUI looks at every object of the process while it starts
+            yield
+
+    app = FastAPI(openapi_url=None, lifespan=kept)
+    mount(app, service, history, door)
+    return app
 
 
 def _bound(settings: ServeSettings) -> socket.socket:
