@@ -197,7 +197,6 @@ def test_every_setting_is_documented() -> None:
 
 ASKING = {
     "headwater.operators.late.lowering": {"Assign"},  # late for a window, or for its own time
-    "headwater.operators.lowering.walk": {"Scan"},
     "headwater.plan.chain": {"Scan"},
     "headwater.plan.late": {"Assign", "Deduplicate", "Filter", "Scan"},  # makes the stages of another view anew
     "headwater.plan.physical.step": {"Filter", "Project", "Scan"},

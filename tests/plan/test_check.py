@@ -443,11 +443,8 @@ Or state how long a row counts: WITH (retention = '30 days'), or 'forever'.""",
 """,
         """\
 view "v" joins table "customers" as it happens to be when a row is processed
-  Detail: A replay would meet other rows of the table, and give other results. Joins as of an instant are not \
-supported yet; they will come.
-  Hint:   Declare the changes of customers with CREATE STREAM. Write JOIN customers AS c ON … AND c.changed_at BETWEEN \
-o.at - INTERVAL '1' DAY AND o.at, and keep the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY \
-c.changed_at DESC) = 1.""",
+  Detail: A replay would meet other rows of the table, and give other results.
+  Hint:   Write JOIN customers FOR SYSTEM_TIME AS OF o.at AS c ON ….""",
     ),
     (
         UnversionedJoin,
@@ -458,8 +455,7 @@ c.changed_at DESC) = 1.""",
 """,
         """\
 view "v" asks stream "payments" for its rows as of an instant
-  Detail: Only a table whose changes have an event time and a watermark has versions. Joins as of an instant are not \
-supported yet; they will come.
+  Detail: Only a table whose changes have an event time and a watermark has versions.
   Hint:   Write JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest: \
 QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY p.at DESC) = 1.""",
     ),

@@ -20,11 +20,6 @@ ARRIVED = "TUMBLE(TABLE orders, DESCRIPTOR(_arrived_at), INTERVAL '1' HOUR)"
             31,
         ),
         (
-            "SELECT o.id, c.country FROM orders AS o JOIN customers FOR SYSTEM_TIME AS OF o.at AS c USING (customer)",
-            'joins table "customers" as of an instant, which has no executor in this version',
-            46,
-        ),
-        (
             f"SELECT o.id FROM {HOURS} AS o JOIN payments AS p ON p.order_id = o.id AND p.at BETWEEN o.at AND "
             "o.at + INTERVAL '1' HOUR",
             "joins rows in windows within a bound in time, which has no executor in this version",

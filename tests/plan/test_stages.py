@@ -166,7 +166,7 @@ def test_an_as_of_join_asks_a_versioned_table() -> None:
         JOIN customers FOR SYSTEM_TIME AS OF o.at AS c ON c.customer = o.customer
     """
     assert stages(query) == [
-        "Join inner on l.customer = r.customer as of at",
+        "AsOfJoin inner on l.customer = r.customer as of at",
         "├─ Scan stream orders: id, customer, at",
         "└─ Scan table customers: customer, country",
     ]

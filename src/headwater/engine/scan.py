@@ -21,7 +21,7 @@ from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
 from headwater.model import Topic
 from headwater.operators import Scan
-from headwater.operators.lowering.stamp import COMMIT, ID, NEW, ROW, STAMP, TIME, events, track
+from headwater.operators.lowering.stamp import COMMIT, ID, NEW, OP, ROW, STAMP, TIME, events, track
 from headwater.plan.physical.pace import Pace
 from headwater.plan.physical.tracking import Tracking
 
@@ -130,6 +130,7 @@ def memory_scan(rows: DataFrame, scan: Scan, pace: Pace, *, moved: bool = False)
 def columns_of(scan: Scan, pace: Pace) -> list[str]:
     """The columns of the log that a scan reads."""
     own = ["_commit", "_row", pace.stamp, *(["_id"] if _is_identified(scan) else [])]
+    own += ["_op"] if scan.kind == "table" else []
     time = [scan.time] if scan.time else []
     return list(dict.fromkeys([*(column.name for column in scan.columns), *time, *own]))
 
@@ -144,5 +145,7 @@ def _named(rows: DataFrame, scan: Scan, pace: Pace, *more: Column, stamped: bool
         carried[TIME] = scan.time
     if _is_identified(scan):
         carried[ID] = "_id"
+    if scan.kind == "table":
+        carried[OP] = "_op"
     shown = [F.col(f"`{column.name}`") for column in scan.columns]
     return rows.select(*shown, *(F.col(f"`{name}`").alias(carries) for carries, name in carried.items()), *more)

@@ -87,7 +87,12 @@ class Span:
         if self.begin and since is not None and self.step.looks_back == "events" and not self.again:
             return {name: Reach(self.after(name), last, self._first(name), _NEVER) for name, last in self.upto.items()}
         since = _NEVER if only_new else since
-        return {name: Reach(self.after(name), last, since, near) for name, last in self.upto.items()}
+        # of a table any change can be the newest one of its key
+        looked_up = {scan.relation for scan in self.planned.scans if scan.kind == "table"} if not only_new else ()
+        return {
+            name: Reach(self.after(name), last, None if name in looked_up else since, near)
+            for name, last in self.upto.items()
+        }
 
     def _first(self, topic: str) -> datetime | None:
         """An instant before the events of the new commits: a copy of one of them has happened when it has."""

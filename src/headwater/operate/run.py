@@ -218,13 +218,10 @@ def _left(done: CaughtUp) -> CaughtUp:
 
 def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     """Why a view can't be executed in this version, if it can't."""
-    table = next((scan for scan in planned.scans if scan.kind == "table"), None)
-    if table is not None:
-        reason = f'It reads the table "{table.relation}"; only streams and views can be read yet.'
-    elif planned.is_settled and planned.horizon is None and not planned.view.is_forever:
-        reason = "Nothing says how far back an input can matter."
-    else:
+    if not planned.is_settled or planned.horizon is not None or planned.view.is_forever:
         return None
     return NotSupportedYet(
-        f'view "{planned.name}" can\'t be executed in this version', detail=reason, origin=planned.view.origin
+        f'view "{planned.name}" can\'t be executed in this version',
+        detail="Nothing says how far back an input can matter.",
+        origin=planned.view.origin,
     )

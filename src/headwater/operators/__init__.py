@@ -8,7 +8,8 @@ SQL. It names no Spark class: the modules `lowering` beside the stages do, and w
     Project      computed columns
     Expand       one row per element (explode and its kin)
     Assign       window bounds added to each row, once per window the row is in
-    Join         two inputs by equality, within a time bound, in the same window, or as of an instant
+    Join         two inputs by equality, within a time bound, or in the same window
+    AsOfJoin     rows with those of a table, as it was at an instant of each
     Late         the rows that came too late for another view
     Union        the rows of several inputs
     Deduplicate  one row per key
@@ -20,12 +21,13 @@ SQL. It names no Spark class: the modules `lowering` beside the stages do, and w
 
 from headwater.operators.aggregate.stage import Aggregate, Call, Stability
 from headwater.operators.apply.stage import Apply
+from headwater.operators.as_of_join.stage import AsOfJoin
 from headwater.operators.assign.stage import Assign, Panes
 from headwater.operators.deduplicate.stage import Deduplicate
 from headwater.operators.expand.stage import Expand
 from headwater.operators.expression import Ancestor, Expression, Field, Named, Ordering, Role
 from headwater.operators.filter.stage import Filter
-from headwater.operators.join.stage import AsOf, Join, JoinKind, TimeBound
+from headwater.operators.join.stage import Join, JoinKind, TimeBound
 from headwater.operators.late.stage import Late
 from headwater.operators.over.stage import Frame, Over, OverCall
 from headwater.operators.project.stage import Project
@@ -38,7 +40,7 @@ __all__ = [
     "Aggregate",
     "Ancestor",
     "Apply",
-    "AsOf",
+    "AsOfJoin",
     "Assign",
     "Call",
     "Deduplicate",

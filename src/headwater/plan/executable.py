@@ -11,8 +11,9 @@ from headwater import model
 from headwater.errors import Finding, Origin
 from headwater.findings import NotSupportedYet
 from headwater.operators import Field, Role, Stage
+from headwater.operators.as_of_join.stage import read_as_of
 from headwater.operators.assign.stage import is_plain
-from headwater.operators.join.stage import is_joined, read_as_of
+from headwater.operators.join.stage import is_joined
 from headwater.plan.physical.pace import times_of
 from headwater.plan.planned import PlannedView
 
@@ -45,16 +46,7 @@ def judge_executable(
 def _tables(planned: PlannedView, read_at: Mapping[str, Origin | None]) -> Iterator[Finding]:
     as_of = read_as_of(planned.root)
     for scan in planned.scans:
-        if scan.kind == "table" and scan in as_of:
-            yield _finding(
-                planned,
-                f'joins table "{scan.relation}" as of an instant, which has no executor in this version',
-                read_at.get(scan.relation.lower()),
-                detail="It will come: the declaration is right as it is.",
-                hint="Until then declare the table's changes with CREATE STREAM, join within a bound in time, and keep "
-                "the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY l.id, l.at ORDER BY r.at DESC) = 1.",
-            )
-        elif scan.kind == "table":
+        if scan.kind == "table" and scan not in as_of:
             yield _finding(
                 planned,
                 f'reads table "{scan.relation}", which no view can do in this version',

@@ -15,9 +15,9 @@ from typing import Literal
 from sqlglot import exp
 
 from headwater import model, sql
-from headwater.findings import NotSupportedYet, QueryRefused, UnboundedJoin, UnversionedJoin
+from headwater.findings import NotSupportedYet, UnboundedJoin, UnversionedJoin
 from headwater.operators import (
-    AsOf,
+    AsOfJoin,
     Expression,
     Field,
     Join,
@@ -28,7 +28,8 @@ from headwater.operators import (
 )
 from headwater.operators.assign.stage import is_windowed
 from headwater.operators.scan.stage import is_table, scans_of
-from headwater.plan.bind import bind, bind_pair
+from headwater.plan.as_of import REPLAY, as_of
+from headwater.plan.bind import bind_pair
 from headwater.plan.bounds import Distance, distances
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression, pair_expression
@@ -38,7 +39,6 @@ from headwater.plan.positions import columns_of
 from headwater.plan.scope import Scope
 from headwater.plan.source import refuse_no_watermark
 
-_NOT_YET = "Joins as of an instant are not supported yet; they will come."
 _FOR_EVER = "Or keep every row: WITH (retention = 'forever')."
 _KINDS: dict[tuple[str, str], JoinKind] = {
     ("", ""): "inner",
@@ -117,29 +117,25 @@ def pair(
 ) -> Scope:
     """The scope of two scopes joined on bound conditions."""
     split = _split(conditions)
-    as_of = _as_of(context, left, right, instant, at)
-    bound, window = None, None
-    if as_of is None and left.complete and right.complete:
-        bound, window = _limits(context, left, right, split, at)
     fields, renames, moves = _columns(left.stage, right, kind)
-    stage = Join(
-        fields,
-        left.stage,
-        right.stage,
-        kind,
-        tuple(_sides(context, pair, left.stage, right.stage) for pair in split.equal),
-        _residual(context, split.residual, left.stage, right.stage),
-        renames,
-        bound,
-        window,
-        as_of,
-        origin=context.origin(at),
-    )
+    equal = tuple(_sides(context, pair, left.stage, right.stage) for pair in split.equal)
+    residual = _residual(context, split.residual, left.stage, right.stage)
+    sides, origin = (left.stage, right.stage), context.origin(at)
+    stage: Stage
+    if instant is not None:
+        asked = as_of(context, left, right, kind, equal, instant, at)
+        stage = AsOfJoin(
+            fields, *sides, asked.kind, asked.key, asked.equal, residual, renames, asked.time, origin=origin
+        )
+    else:
+        complete = left.complete and right.complete
+        limits = _limits(context, left, right, split, at) if complete else (None, None)
+        stage = Join(fields, *sides, kind, equal, residual, renames, *limits, origin=origin)
     return _scope(stage, left, right, kind, moves, using)
 
 
 def _scope(
-    stage: Join, left: Scope, right: Scope, kind: JoinKind, moves: dict[str, str], using: Sequence[str]
+    stage: Stage, left: Scope, right: Scope, kind: JoinKind, moves: dict[str, str], using: Sequence[str]
 ) -> Scope:
     if kind in ("semi", "anti"):
         return Scope(stage, left.sources, left.merged)
@@ -262,7 +258,7 @@ def _refuse_unversioned(context: Context, table: Scope, other: Scope, at: exp.Ex
         UnversionedJoin,
         f'joins table "{scan.relation}" as it happens to be when a row is processed',
         at,
-        detail=f"A replay would meet other rows of the table, and give other results. {_NOT_YET}",
+        detail=REPLAY,
         hint=instead_of_as_of(other, table),
         table=scan.relation,
     )
@@ -306,28 +302,3 @@ def _refuse_unbounded(context: Context, left: Scope, right: Scope, pairs: list[D
         hint = f"{hint} {_FOR_EVER}"
     what = f"joins {_named(left.stage)} and {_named(right.stage)} without a bound in time"
     context.refuse(UnboundedJoin, what, at, detail=detail, hint=hint)
-
-
-def _as_of(context: Context, left: Scope, right: Scope, instant: exp.Expr | None, at: exp.Expr) -> AsOf | None:
-    if instant is None:
-        return None
-    bound = bind(context, instant, left)
-    time = left.stage.column(bound.name) if isinstance(bound, exp.Column) else None
-    scans = list(scans_of(right.stage))
-    if right.complete and not (is_table(right.stage) and all(scan.watermarked for scan in scans)):
-        _refuse_as_of(context, left, right, at)
-    elif left.complete and (time is None or time.role is None or time.role is Role.ARRIVAL_TIME):
-        what = "asks for a table as of something that is not the event time"
-        context.refuse(QueryRefused, what, instant, detail=_NOT_YET, hint=instead_of_as_of(left, right))
-    return AsOf(time.name if time else "")
-
-
-def _refuse_as_of(context: Context, left: Scope, right: Scope, at: exp.Expr) -> None:
-    named = _named(right.stage)
-    context.refuse(
-        UnversionedJoin,
-        f"asks {named} for its rows as of an instant",
-        at,
-        detail=f"Only a table whose changes have an event time and a watermark has versions. {_NOT_YET}",
-        hint=instead_of_as_of(left, right),
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from headwater.findings import NotSupportedYet, QueryRefused
+from headwater.findings import QueryRefused
 from headwater.operators import Role
 from headwater.operators.scan.stage import scans_of
 from headwater.operators.stage import with_role
@@ -17,10 +17,10 @@ def refuse_other_join(context: Context, node: exp.Join, left: Scope, right: Scop
     words = " ".join(word for word in (node.method, node.side, node.kind) if word).upper()
     if node.method.upper() == "ASOF":
         context.refuse(
-            NotSupportedYet,
-            f"uses {words} JOIN, which is not supported yet",
+            QueryRefused,
+            f"uses {words} JOIN, which is written with FOR SYSTEM_TIME AS OF here",
             node,
-            detail="It will come as JOIN … FOR SYSTEM_TIME AS OF.",
+            detail="It asks a table for its row at the time of the other side.",
             hint=instead_of_as_of(left, right, "LEFT JOIN" if "LEFT" in words else "JOIN"),
         )
     elif node.method.upper() == "NATURAL":
@@ -35,18 +35,22 @@ def refuse_other_join(context: Context, node: exp.Join, left: Scope, right: Scop
 
 
 def instead_of_as_of(left: Scope, right: Scope, join: str = "JOIN") -> str:
-    """The join to write until a table can be joined as of an instant: the newest change in a bound in time."""
-    scan = next(scans_of(right.stage), None)
-    name, time = right.sources[0].name, time_of(left)
+    """The join to write: of a table as of the time of a row, of other rows the newest within a bound in time."""
+    scan, name, time = next(scans_of(right.stage), None), right.sources[0].name, time_of(left)
     relation = scan.relation if scan is not None else name
-    changed_at = f"{name}.{(scan.time if scan is not None else None) or 'changed_at'}"
+    alias = f" AS {name}" if name != relation else ""
+    if scan is not None and scan.kind == "table":
+        joined = f"{join} {relation} FOR SYSTEM_TIME AS OF {time}{alias} ON …"
+        if scan.watermarked:
+            return f"Write {joined}."
+        return (
+            f"Declare when its rows changed, with WATERMARK FOR {scan.time or 'changed_at'} AS …, and write {joined}."
+        )
+    at = f"{name}.{(scan.time if scan is not None else None) or 'at'}"
     row = f"{time.rpartition('.')[0]}.id" if "." in time else "id"
-    is_stream = scan is not None and scan.kind == "stream"
-    declared = "" if is_stream else f"Declare the changes of {relation} with CREATE STREAM. "
     return (
-        f"{declared}Write {join} {relation}{f' AS {name}' if name != relation else ''} ON … AND "
-        f"{changed_at} BETWEEN {time} - INTERVAL '1' DAY AND {time}, and keep the newest: "
-        f"QUALIFY ROW_NUMBER() OVER (PARTITION BY {row}, {time} ORDER BY {changed_at} DESC) = 1."
+        f"Write {join} {relation}{alias} ON … AND {at} BETWEEN {time} - INTERVAL '1' DAY AND {time}, "
+        f"and keep the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY {row}, {time} ORDER BY {at} DESC) = 1."
     )
 
 

@@ -162,10 +162,7 @@ def _group_window(words: Words, at: int) -> str:
     return f"Write FROM {call} and GROUP BY … window_start, window_end."
 
 
-_AS_OF = (
-    "Write JOIN … AS r ON l.key = r.key AND r.at BETWEEN l.at - INTERVAL '1' DAY AND l.at, and keep the newest: "
-    "QUALIFY ROW_NUMBER() OVER (PARTITION BY l.id, l.at ORDER BY r.at DESC) = 1."
-)
+_AS_OF = "Write JOIN … FOR SYSTEM_TIME AS OF l.at AS r ON l.key = r.key, of a table with a PRIMARY KEY and a WATERMARK."
 
 PHRASES: tuple[Phrase, ...] = (
     # Windows of ksqlDB, Spark and old Flink
@@ -199,8 +196,8 @@ PHRASES: tuple[Phrase, ...] = (
     # Joins
     Phrase(("WITHIN", "#"), "WITHIN in a join, as ksqlDB has it", _within),
     Phrase(("WITHIN", "(", "#"), "WITHIN in a join, as ksqlDB has it", lambda words, at: _within(words, at + 1)),
-    Phrase(("ASOF", "JOIN"), "ASOF JOIN", _AS_OF, later=True),
-    Phrase(("MATCH_CONDITION", "("), "ASOF JOIN", _AS_OF, later=True),
+    Phrase(("ASOF", "JOIN"), "ASOF JOIN", _AS_OF),
+    Phrase(("MATCH_CONDITION", "("), "ASOF JOIN", _AS_OF),
     # Clauses at the end of a query
     Phrase(("EMIT", "ON", "UPDATE"), "EMIT ON UPDATE", "Write EMIT CHANGES, or leave it out."),
     Phrase(("EMIT", "AFTER"), "EMIT AFTER", "Write EMIT CHANGES or EMIT FINAL; every = '…' sets a cadence."),

@@ -206,7 +206,7 @@ CREATE STREAM visits (page STRING, at TIMESTAMP, WATERMAK FOR at AS at - INTERVA
 --- a lookup join
 SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.customer;
 -- finding: asks for a table as of something that is not the event time
--- hint: Declare the changes of customers with CREATE STREAM. Write JOIN customers AS c ON … AND c.changed_at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
+-- hint: Write FOR SYSTEM_TIME AS OF o.at.
 
 --- TUMBLE with size and column the other way round
 SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, INTERVAL '1' MINUTE, DESCRIPTOR(at)) GROUP BY window_end;

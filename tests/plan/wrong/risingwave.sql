@@ -73,7 +73,7 @@ SELECT gap_fill('1 minute', at) AS t, count(*) AS n FROM orders GROUP BY 1;
 
 --- ASOF JOIN
 SELECT o.id, p.paid FROM orders o ASOF JOIN payments p ON o.customer = p.customer AND o.at >= p.at;
--- finding: uses ASOF JOIN, which is not supported yet
+-- finding: uses ASOF JOIN, which is written with FOR SYSTEM_TIME AS OF here
 -- hint: Write JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest: QUALIFY ROW_NUMBER() OVER (PARTITION BY o.id, o.at ORDER BY p.at DESC) = 1.
 -- mend: SELECT o.id, p.paid ==> SELECT o.id, o.at, p.paid
 -- mend: ASOF JOIN ==> JOIN
@@ -81,13 +81,13 @@ SELECT o.id, p.paid FROM orders o ASOF JOIN payments p ON o.customer = p.custome
 
 --- ASOF LEFT JOIN
 SELECT o.id, p.paid FROM orders o ASOF LEFT JOIN payments p ON o.customer = p.customer AND p.at <= o.at;
--- finding: uses ASOF LEFT JOIN, which is not supported yet
+-- finding: uses ASOF LEFT JOIN, which is written with FOR SYSTEM_TIME AS OF here
 -- hint: Write LEFT JOIN payments AS p ON … AND p.at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
 
 --- LEFT ASOF JOIN of a table
 SELECT o.id, c.country FROM orders o LEFT ASOF JOIN customers c MATCH_CONDITION (o.at >= c.changed_at) ON o.customer = c.customer;
--- finding: uses ASOF JOIN, which is not supported yet
--- hint: Write JOIN … AS r ON l.key = r.key AND r.at BETWEEN l.at - INTERVAL '1' DAY AND l.at, and keep the newest
+-- finding: uses ASOF JOIN
+-- hint: Write JOIN … FOR SYSTEM_TIME AS OF l.at AS r ON l.key = r.key
 
 --- row_number = 2 without a window
 SELECT id, customer FROM (SELECT id, customer, row_number() OVER (PARTITION BY customer ORDER BY at DESC) AS place FROM orders) WHERE place = 2;

@@ -117,17 +117,17 @@ SELECT o.id, c.page FROM orders o JOIN clicks c ON o.customer = c.customer AND c
 --- a join with a table as it is now
 SELECT o.id, c.country FROM orders o JOIN customers c ON o.customer = c.customer;
 -- finding: joins table "customers" as it happens to be when a row is processed
--- hint: Declare the changes of customers with CREATE STREAM. Write JOIN customers AS c ON … AND c.changed_at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
+-- hint: Write JOIN customers FOR SYSTEM_TIME AS OF o.at AS c ON …
 
 --- a join with a table that has no versions
 SELECT o.id, c.name FROM orders o JOIN countries FOR SYSTEM_TIME AS OF o.at c ON o.customer = c.country;
 -- finding: asks table "countries" for its rows as of an instant
--- hint: Declare the changes of countries with CREATE STREAM. Write JOIN countries AS c ON … AND c.changed_at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
+-- hint: Declare when its rows changed, with WATERMARK FOR changed_at AS …, and write JOIN countries FOR SYSTEM_TIME AS OF o.at AS c ON …
 
 --- a join with a table at another time
 SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.day c ON o.customer = c.customer;
 -- finding: asks for a table as of something that is not the event time
--- hint: Declare the changes of customers with CREATE STREAM. Write JOIN customers AS c ON … AND c.changed_at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
+-- hint: Write FOR SYSTEM_TIME AS OF o.at.
 
 --- an as-of of a stream
 SELECT o.id, p.paid FROM orders o JOIN payments FOR SYSTEM_TIME AS OF o.at p ON o.id = p.order_id;

@@ -163,7 +163,7 @@ SELECT TOP 10 id FROM orders;
 --- a hint of Spark
 SELECT /*+ BROADCAST(c) */ o.id, c.name FROM orders o JOIN countries c ON o.customer = c.country;
 -- finding: joins table "countries" as it happens to be when a row is processed
--- hint: Declare the changes of countries with CREATE STREAM. Write JOIN countries AS c ON … AND c.changed_at BETWEEN o.at - INTERVAL '1' DAY AND o.at, and keep the newest
+-- hint: Declare when its rows changed, with WATERMARK FOR changed_at AS …, and write JOIN countries FOR SYSTEM_TIME AS OF o.at AS c ON …
 
 --- EXPLODE inside an expression
 SELECT id, upper(explode(items)) AS item FROM orders;

@@ -26,7 +26,7 @@ from headwater.operators.lowering.ends import end_of, times_among
 from headwater.operators.lowering.ledger import Rows, merged
 from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, POSITION, later, spell_interval
 from headwater.operators.lowering.trace import NOTHING, behind
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable, taken_in
+from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 from headwater.plan.join import conjuncts_of
 from headwater.sql import spell
 
@@ -53,8 +53,6 @@ class Side:
 
 @lowered.register
 def _(stage: Join, lowering: Lowering) -> Rows:
-    if stage.as_of is not None:
-        raise not_executable(stage)
     if lowering.is_forever:
         left, right = (Side(lowering.counting(below).frame, windowed=False) for below in stage.inputs)
         return Rows(_joined(replace(stage, bound=None, window=None), left, right, settled=True))

@@ -1,4 +1,4 @@
-"""Join: pairs of rows of two inputs, by equality, within a time bound, in the same window, or as of an instant."""
+"""Join: pairs of rows of two inputs, by equality, within a time bound, or in the same window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater.operators.entry import taken_once
 from headwater.operators.expression import Expression, read_by
 from headwater.operators.finality import Finality
 from headwater.operators.kept import Kept, after
-from headwater.operators.scan.stage import Scan, scans_of
+from headwater.operators.scan.stage import scans_of
 from headwater.operators.stage import NONE, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
 from headwater.operators.tolerance import Tolerances
@@ -66,18 +66,11 @@ class TimeBound:
 
 
 @dataclass(frozen=True)
-class AsOf:
-    """The right side is a versioned table, asked for its row as it was at the left side's column `time`."""
-
-    time: str
-
-
-@dataclass(frozen=True)
 class Join(Stage):
     """Pairs of rows. `equal` are the pairs of expressions, over the left and over the right side, that must be equal.
 
     `residual` is the rest of the condition, the time bound included; it writes columns as `l.column` and `r.column`.
-    At most one of `bound`, `window` (both sides in the same window) and `as_of` says why state is bounded.
+    At most one of `bound` and `window` (both sides in the same window) says why state is bounded.
     `renames` gives, for each output column, the side and the column that it comes from.
     """
 
@@ -89,7 +82,6 @@ class Join(Stage):
     renames: tuple[tuple[Literal["left", "right"], str], ...]
     bound: TimeBound | None = None
     window: model.Window | None = None
-    as_of: AsOf | None = None
 
     noun: ClassVar[str] = "join"
     does: ClassVar[str] = "joins"
@@ -113,7 +105,7 @@ class Join(Stage):
     def reach(self) -> timedelta | None:
         if self.bound is not None:
             return self.bound.reach
-        return NONE if self.window is not None or self.as_of is not None else None
+        return NONE if self.window is not None else None
 
     @property
     def is_endless(self) -> bool:
@@ -145,8 +137,6 @@ class Join(Stage):
 
     @property
     def _streaming_obstacle(self) -> str | None:
-        if self.as_of is not None:
-            return "Spark's streaming has no join as of an instant"
         if self.kind == "anti":
             return "Spark's streaming has no anti join"
         if not self.equal:
@@ -177,8 +167,6 @@ class Join(Stage):
         if self.bound:
             wanted["left"].add(self.bound.left)
             wanted["right"].add(self.bound.right)
-        if self.as_of:
-            wanted["left"].add(self.as_of.time)
         return replace(
             self,
             left=self.left.pruned(wanted["left"]),
@@ -194,7 +182,7 @@ class Join(Stage):
         for (side, name), column in zip(self.renames, self.columns, strict=True):
             names.setdefault((side, name.lower()), column.name)
         left = renamed(self.left.identity, lambda name: names.get(("left", name.lower())))
-        if self.is_one_sided or self.as_of is not None:
+        if self.is_one_sided:
             return left
         right = renamed(self.right.identity, lambda name: names.get(("right", name.lower())))
         return (*left, *right) if left and right else None
@@ -213,8 +201,6 @@ class Join(Stage):
             text += f" within {self.bound}"
         if self.window is not None:
             text += f" in the same {spell_window(self.window)}"
-        if self.as_of is not None:
-            text += f" as of {self.as_of.time}"
         return f"{text} where {self.residual}" if self.residual else text
 
 
@@ -225,9 +211,3 @@ def _qualified(side: str, expression: Expression) -> str:
 def is_joined(stage: Stage) -> bool:
     """Tells whether a stage, or one below it, joins rows."""
     return any(below.joins_rows for below in stage.walk())
-
-
-def read_as_of(stage: Stage) -> set[Scan]:
-    """The scans whose rows are joined as they were at an instant."""
-    joins = (below for below in stage.walk() if isinstance(below, Join) and below.as_of is not None)
-    return {scan for join in joins for scan in scans_of(join.right)}

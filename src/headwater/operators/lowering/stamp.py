@@ -21,20 +21,20 @@ from headwater.model import spell_duration
 
 STAMP, COMMIT, ROW, ID, TIME = "__stamp", "__commit", "__row", "__id", "__time"
 END, LAST, WINDOWS, NEW, POSITION = "__end", "__last", "__windows", "__new", "__position"
-BEHIND = "__behind"
+BEHIND, OP = "__behind", "__op"
 MARK, FINAL, KEEP = "__mark", "__final", "__keep"
 """The columns that state is evicted by, from when a row is final, and whether it is shown at all."""
 PARTS = "__parts"
 """The parts that a group which can still change is made of, with its keys, where a step adds to them."""
 MARKED = "marked"
 """The name of the barriers before operators that come behind another one, with a number."""
-CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, WINDOWS, NEW, POSITION, BEHIND)
+CARRIED = (STAMP, COMMIT, ROW, ID, TIME, END, LAST, WINDOWS, NEW, POSITION, BEHIND, OP)
 """The columns that travel beside a row up to the first operator that keeps state, as far as they are known.
 
 Its stamp and position in the log; its identity, where the stream declares what is unique; the end of the window it is
 assigned to, and whether that is the last of its windows; where it stands for several windows, how many those are; where
 a slice reads rows again, whether this one is new; behind a join, the positions of both rows of a pair; where
-it is asked why a row is there, the positions of what is behind it.
+it is asked why a row is there, the positions of what is behind it; of a change of a table, what it does.
 """
 FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
 """The mark of rows that are never let go of: no watermark passes it."""

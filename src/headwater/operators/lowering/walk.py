@@ -42,6 +42,7 @@ from headwater.operators.lowering.stamp import (
     MARK,
     MARKED,
     NEW,
+    OP,
     ROW,
     STAMP,
     TIME,
@@ -66,7 +67,7 @@ def lowered(stage: Stage, _lowering: Lowering) -> Rows:
 
 def not_executable(stage: Stage) -> NotSupportedYet:
     """The refusal of a stage that a check should have found."""
-    what = f"reading a {stage.kind}" if isinstance(stage, Scan) else f"a {type(stage).__name__.lower()}"
+    what = f"a {type(stage).__name__.lower()}"
     return NotSupportedYet(
         f"{what} can't be executed in this version",
         hint="Filters, projections, unions, joins and windowed aggregates of streams and views can.",
@@ -240,7 +241,7 @@ class Lowering:
     def enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
         unique = [ID, TIME] if ID in rows.frame.columns else []
-        extra = [name for name in (*unique, LAST, WINDOWS, NEW, BEHIND) if name in rows.frame.columns]
+        extra = [name for name in (*unique, LAST, WINDOWS, NEW, BEHIND, OP) if name in rows.frame.columns]
         positions = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
         chosen = shown.select(*columns_of(stage), *position_of(shown), *extra, *positions, mark(marked, MARK))

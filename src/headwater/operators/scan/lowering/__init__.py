@@ -9,14 +9,12 @@ from pyspark.sql import functions as F
 from headwater.operators import Scan
 from headwater.operators.lowering.ledger import Rows, merged
 from headwater.operators.lowering.stamp import COMMIT, ID, ROW, TIME, events, in_time, later
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.lowering.walk import Lowering, lowered
 from headwater.operators.scan.lowering.once import winners
 
 
 @lowered.register
 def _(stage: Scan, lowering: Lowering) -> Rows:
-    if stage.kind == "table":
-        raise not_executable(stage)
     frame = lowering.scan(stage)
     if stage.within is not None:
         rows = Rows(frame) if lowering.tally is None else lowering.tally.enter(frame)

@@ -1,0 +1,14 @@
+CREATE STREAM payments (
+  id STRING, customer STRING, amount DECIMAL(10, 2), paid_at TIMESTAMP NOT NULL,
+  WATERMARK FOR paid_at AS paid_at - INTERVAL '5' SECOND
+);
+CREATE TABLE customers (
+  id STRING, tier STRING, limit_of DECIMAL(10, 2), changed_at TIMESTAMP NOT NULL,
+  WATERMARK FOR changed_at AS changed_at - INTERVAL '5' SECOND,
+  PRIMARY KEY (id)
+);
+
+-- the tier at the moment of the payment, as far as it is known; late changes correct it
+CREATE MATERIALIZED VIEW enriched WITH (grace = '10 seconds', emit = 'changes', key = 'id, paid_at') AS
+SELECT p.id, p.paid_at, p.amount, c.tier, c.changed_at
+FROM payments p LEFT JOIN customers FOR SYSTEM_TIME AS OF p.paid_at AS c ON p.customer = c.id AND p.amount <= c.limit_of;
