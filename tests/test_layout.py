@@ -200,6 +200,9 @@ ASKING = {
     "headwater.plan.chain": {"Scan"},
     "headwater.plan.late": {"Assign", "Deduplicate", "Filter", "Scan"},  # makes the stages of another view anew
     "headwater.plan.physical.step": {"Filter", "Project", "Scan"},
+    "headwater.plan.physical.trace": {  # what a key is one operator further down
+        *("Aggregate", "Deduplicate", "Filter", "Join", "Project", "Scan", "TopN", "Union"),
+    },
     "headwater.plan.ranking": {"Over", "Project"},  # makes a top-N of them
     "headwater.plan.union": {"Deduplicate", "Union"},  # makes one of several
 }

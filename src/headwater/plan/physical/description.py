@@ -48,7 +48,12 @@ def _operators(physical: Physical) -> Iterator[str]:
 def _step(physical: Physical) -> Iterator[str]:
     step = physical.step
     assert step is not None
-    yield f"add what is new to {step.adds}" if step.adds else f"read {_BACK[step.looks_back]}"
+    if step.trace is not None:
+        yield "read what the keys of new rows lead to"
+    else:
+        yield f"add what is new to {step.adds}" if step.adds else f"read {_BACK[step.looks_back]}"
+    if step.untraced:
+        yield f"all is computed anew, because {step.untraced}"
     if step.keys:
         yield f"rows of the same {', '.join(step.keys)} matter to each other"
     if step.shows_open:

@@ -25,6 +25,7 @@ from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.physical.operators import Operator, Way
 from headwater.plan.physical.pace import Pace
+from headwater.plan.physical.trace import NotTraced, Trace, trace_of
 
 _LONGEST = timedelta(days=365_000)
 """A longer retention than the calendar has: its rows are computed from all rows."""
@@ -43,7 +44,8 @@ class Step:
     `shows_open`: rows are shown before they are final, and known again by their key. `from_log`: a step asks for
     nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
     others, of which there may be none. `prepared`: two steps differ in nothing but their rows and the instants between
-    which they lie, so that Spark's plan of a small one can be kept.
+    which they lie, so that Spark's plan of a small one can be kept. Over all of time a `trace` leads from new rows to
+    those that they matter to; `untraced` is why there is none.
     """
 
     looks_back: Literal["reach", "events", "everything"]
@@ -56,6 +58,8 @@ class Step:
     from_log: bool
     paired: bool
     prepared: bool
+    trace: Trace | None = None
+    untraced: str = ""
 
 
 def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
@@ -65,6 +69,7 @@ def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *,
     slices, once = execution.kind == "settle" or parts is not None, any(scan.within is not None for scan in scans)
     copies = shows_events(root) or (parts is not None and any(scan.unique for scan in scans))
     stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
+    trace, untraced = _traced(root) if execution.kind == "maintained" and parts is None else (None, "")
     return Step(
         looks_back=("events" if copies else "reach") if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
@@ -77,7 +82,16 @@ def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *,
         paired=once or is_joined(root),
         # what is taken once is looked up by another query, and a function reads its inputs as it likes
         prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
+        trace=trace,
+        untraced=untraced,
     )
+
+
+def _traced(root: Stage) -> tuple[Trace | None, str]:
+    try:
+        return trace_of(root), ""
+    except NotTraced as reason:
+        return None, str(reason)
 
 
 def _kept_panes(operators: Sequence[Operator], scans: Sequence[Scan]) -> Aggregate | None:

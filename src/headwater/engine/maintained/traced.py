@@ -1,0 +1,170 @@
+"""Traced views: a step over all of time computes the rows that its new rows can matter to, without and with them.
+
+The rows of each topic are in arrangements, by the columns that the trace of the view looks them up by. A step follows
+the trace from its new rows, executes the view's query over what was found as it was before and as it is now, and writes
+the difference. What was found beside that stays as it was, whether all of it was found or not.
+
+More than some rows are computed from the whole log, before and after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from headwater.engine.difference import difference, texts_of
+from headwater.engine.live import Changes, Effort
+from headwater.engine.maintained.arrangement import Arrangement
+from headwater.engine.maintained.rows import FoundRows, names_in
+from headwater.engine.parts import OFTEN
+from headwater.engine.scan import columns_of
+from headwater.engine.settle import SettleView
+from headwater.engine.slice import Slice
+from headwater.engine.small import FEW
+from headwater.engine.source import arrow_schema
+from headwater.engine.span import Settled
+from headwater.engine.typed import typed
+from headwater.engine.view import output_schema
+from headwater.log.read import scan as read_log
+from headwater.operators import Scan
+from headwater.plan import PlannedView
+from headwater.plan.physical.trace import Columns, Trace
+
+_NOW = "__now"
+"""Says of a row whether it is as it is now, or as it was."""
+
+
+@dataclass(frozen=True)
+class TracedView(SettleView):
+    """A maintained view whose rows are found by the keys that new rows have."""
+
+    _kept_at: list[float] = field(default_factory=lambda: [time.monotonic()])
+
+    def _computed(self, spark: SparkSession, step: Slice, _before: pa.Table | None) -> tuple[pa.Table, dict[str, int]]:
+        """The rows that can have changed, as they were and as they are: those of now are told by a column."""
+        found = self._found(step)
+        if found is None:
+            before = replace(step, begin=None, upto=step.begin.commits, read={}) if step.begin else None
+            now, ledger = replace(step, read={}).computed()
+            return _both(self.planned, before.computed()[0] if before else None, now), ledger
+        scans = {scan: found.of(number) for number, scan in enumerate(self._scans)}
+        small = replace(step, spark=self._small_session(spark), read=scans)
+        now, ledger = super()._computed(spark, small, None)
+        earlier = {
+            scan: rows.filter(pc.less_equal(rows["_commit"], step.after(scan.relation))) for scan, rows in scans.items()
+        }
+        was = super()._computed(spark, replace(small, read=earlier), None)[0]
+        return _both(self.planned, self._told(was, found), self._told(now, found)), ledger
+
+    def _found(self, step: Slice) -> FoundRows | None:
+        """The rows that the new rows of a step can matter to; None if they are all, or too many."""
+        if step.begin is None or not step.read:
+            return None
+        found = FoundRows({number: list(self._new_rows(step, scan)) for number, scan in enumerate(self._scans)})
+        return found if found.follow(self._trace, self._indexes, FEW) else None
+
+    def _told(self, rows: pa.Table, found: FoundRows) -> pa.Table:
+        """The rows that can have changed, where they tell; of others not everything may have been found."""
+        if self._trace.taken is None:
+            return rows
+        names = texts_of(rows.select(list(self._trace.shown)))
+        return rows.filter(pc.is_in(names, value_set=found.taken[self._trace.taken]))
+
+    def _step(
+        self, step: Slice, rows: pa.Table, ledger: dict[str, int], _before: pa.Table | None, began_at: datetime
+    ) -> pa.Table:
+        """Write what has changed; the new rows are in the arrangements once that is durable."""
+        was, now = (rows.filter(mask).drop_columns([_NOW]) for mask in (pc.invert(rows[_NOW]), rows[_NOW]))
+        upserts, deletes = difference(was, now, self.key)
+        effort = Effort(began_at, sum(index.nbytes for index in self._indexes.values()))
+        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        self._put(step)
+        return rows.slice(0, 0)
+
+    def _put(self, step: Slice) -> None:
+        for number, scan in enumerate(self._scans):
+            for rows in self._new_rows(step, scan):
+                for columns, index in self._indexes.items():
+                    if columns.scan == number:
+                        index.put(names_in(rows, columns.names), rows)
+
+    def _new_rows(self, step: Slice, scan: Scan) -> Iterator[pa.Table]:
+        log, names = self.logs[scan.relation], columns_of(scan, step.pace)
+        first, last = step.after(scan.relation) + 1, step.upto[scan.relation]
+        parts = [step.read[scan]] if step.read else (batch.rows for batch in read_log(log, first, last, names))
+        for rows in parts:
+            yield rows.select(names).cast(arrow_schema(log.topic, names)).combine_chunks()
+
+    def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
+        """The next slice, with its new rows from memory if they are few."""
+        whole = Slice(self.planned, self.logs, begin, upto, spark, self.folder)
+        read = None if begin is None else self._small.read(whole.reaches(only_new=True))
+        return whole if read is None else replace(whole, read=read)
+
+    # Beside the position
+
+    def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
+        """Make the arrangements those of a position: from what was kept, and the rows of the log behind it."""
+        kept = [index.open() for index in self._indexes.values()]
+        begin = self._begin(kept, at)
+        if begin is None:
+            for index in self._indexes.values():
+                index.clear()
+        if begin is None or dict(begin.commits) != dict(at.commits):
+            self._put(Slice(self.planned, self.logs, begin, at.commits, spark, self.folder))
+        return output_schema(self.planned).empty_table()
+
+    def _begin(self, kept: list[Mapping[str, int] | None], at: Settled) -> Settled | None:
+        """The commits for which all arrangements stand, if the position is at them or behind."""
+        first = kept[0] if kept else None
+        if first is None or any(commits != first for commits in kept) or first.keys() != at.commits.keys():
+            return None
+        is_behind = all(first[name] <= at.commits[name] for name in first)
+        return Settled(0, first, at.watermark) if is_behind else None
+
+    def _keep(self, at: Settled | None, *, ends: bool) -> None:
+        if at is None or self._memory.commits != dict(at.commits):
+            return
+        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
+            for index in self._indexes.values():
+                index.keep(at.commits)
+            self._kept_at[0] = time.monotonic()
+
+    @property
+    def _asks_for_open_part(self) -> bool:
+        return True
+
+    @cached_property
+    def _scans(self) -> list[Scan]:
+        """The scans by the numbers that the trace has for them; two that are the same have one."""
+        return list(dict.fromkeys(self.planned.scans))
+
+    @cached_property
+    def _indexes(self) -> dict[Columns, Arrangement]:
+        return {
+            columns: Arrangement(self.folder, f"rows{number}", unique=False)
+            for number, columns in enumerate(self._trace.indexes)
+        }
+
+    @property
+    def _trace(self) -> Trace:
+        trace = self._how.trace
+        assert trace is not None
+        return trace
+
+
+def _both(planned: PlannedView, was: pa.Table | None, now: pa.Table) -> pa.Table:
+    """Rows as they were and as they are, in one table."""
+    before = output_schema(planned).empty_table() if was is None else typed(planned, was)
+    parts = [
+        rows.append_column(_NOW, pa.array([is_now] * rows.num_rows, pa.bool_()))
+        for rows, is_now in ((before, False), (typed(planned, now), True))
+    ]
+    return pa.concat_tables(parts).combine_chunks()

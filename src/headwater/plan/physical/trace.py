@@ -1,0 +1,289 @@
+"""Traces: how a step over all of time finds the rows that its new rows can matter to, by keys.
+
+What a new row changes is told by keys: of the rows that it is joined with, of the group or the partition that it is in.
+A *trace* leads from the new rows to all those that share these keys, operator by operator: it *takes* the values that
+rows found so far have in some columns, and *looks up* the rows of a topic that have them. The query over the rows that
+were found, with and without the new ones, differs in what has changed and in nothing else.
+
+Keys must be columns of the log. A value that a query computes is in no index: what it is the key of is computed from
+the whole log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from headwater.operators import Aggregate, Deduplicate, Filter, Join, Project, Scan, Stage, TopN, Union
+from headwater.operators.scan.stage import scans_of
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a scan, which is told by its number."""
+
+    scan: int
+    names: Names
+
+
+@dataclass(frozen=True)
+class Take:
+    """Take the values that the rows found so far have in columns of some scans; those with NULL if they are groups."""
+
+    number: int
+    of: tuple[Columns, ...]
+    with_null: bool
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """Find the rows that have one of the values of a `Take` in their columns."""
+
+    columns: Columns
+    taken: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The way from new rows to all that they matter to. Rows of the view that can have changed have a value of the
+    `Take` with the number `taken` in their columns `shown`; without any it is not told of them.
+    """
+
+    steps: tuple[Take | LookUp, ...]
+    shown: Names = ()
+    taken: int | None = None
+
+    @property
+    def indexes(self) -> tuple[Columns, ...]:
+        """The columns by which rows are looked up."""
+        return tuple(dict.fromkeys(step.columns for step in self.steps if isinstance(step, LookUp)))
+
+
+class NotTraced(Exception):
+    """The reason why what new rows change can't be found by keys."""
+
+
+@dataclass
+class _Tracer:
+    scans: list[Scan]
+    steps: list[Take | LookUp] = field(default_factory=list)
+    last: tuple[Stage, Names, int] | None = None
+
+    # From below: what new rows change
+
+    def up(self, stage: Stage) -> None:
+        for below in stage.inputs:
+            self.up(below)
+        match stage:
+            case Join():
+                self._join(stage)
+            case Aggregate() | Deduplicate() | TopN():
+                self._groups(stage)
+            case _:
+                pass
+
+    def _join(self, stage: Join) -> None:
+        left, right = self._equal(stage)
+        lefts, rights = self.take(stage.left, left), self.take(stage.right, right)
+        self.down(stage.right, right, lefts)
+        self.down(stage.left, left, rights)
+        if stage.kind not in ("inner", "right"):  # whether a left row has a partner depends on all with its key
+            self.down(stage.right, right, rights)
+        if stage.kind in ("right", "full"):
+            self.down(stage.left, left, lefts)
+
+    def _groups(self, stage: Aggregate | Deduplicate | TopN) -> None:
+        names = self._keys(stage)
+        taken = self.take(stage.input, tuple(names.values()), with_null=True)
+        self.down(stage.input, tuple(names.values()), taken)
+        self.last = (stage, tuple(names), taken)
+
+    # From above: all that rows of a stage with some values depend on
+
+    def down(self, stage: Stage, names: Names, taken: int) -> None:
+        match stage:
+            case Scan():
+                self._look_up(stage, names, taken)
+            case Filter():
+                self.down(stage.input, names, taken)
+            case Project():
+                self.down(stage.input, _projected(stage, names), taken)
+            case Union():
+                for branch in stage.branches:
+                    self.down(branch, _by_position(stage, branch, names), taken)
+            case Aggregate():
+                keys = self._all_keys(stage)
+                self.down(stage.input, tuple(_among(keys, name) for name in names), taken)
+            case Deduplicate() | TopN():
+                self.down(stage.input, _of_input(stage, names), taken)
+                own = tuple(self._keys(stage).values())
+                if not set(names) <= set(own):
+                    self.down(stage.input, own, self.take(stage.input, own, with_null=True))
+            case Join():
+                self._down_join(stage, names, taken)
+            case _:
+                raise NotTraced(f"{stage.noun or type(stage).__name__.lower()} makes several rows of one")
+
+    def _down_join(self, stage: Join, names: Names, taken: int) -> None:
+        side, own = _side(stage, names)
+        if stage.kind == "full" or stage.kind == {"left": "right", "right": "left"}[side]:
+            raise NotTraced(f"rows without a partner have no {' and '.join(names)}")
+        left, right = self._equal(stage)
+        (below, key), (other, its) = (stage.left, left), (stage.right, right)
+        if side == "right":
+            (below, key), (other, its) = (other, its), (below, key)
+        self.down(below, own, taken)
+        self.down(other, its, self.take(below, key))
+
+    # Values
+
+    def take(self, stage: Stage, names: Names, *, with_null: bool = False) -> int:
+        number = sum(isinstance(step, Take) for step in self.steps)
+        self.steps.append(Take(number, tuple(self._sources(stage, names)), with_null))
+        return number
+
+    def _sources(self, stage: Stage, names: Names) -> Iterator[Columns]:
+        match stage:
+            case Scan():
+                yield self._columns(stage, names)
+            case Filter():
+                yield from self._sources(stage.input, names)
+            case Project():
+                yield from self._sources(stage.input, _projected(stage, names))
+            case Union():
+                for branch in stage.branches:
+                    yield from self._sources(branch, _by_position(stage, branch, names))
+            case Aggregate():
+                keys = self._all_keys(stage)
+                yield from self._sources(stage.input, tuple(_among(keys, name) for name in names))
+            case Deduplicate() | TopN():
+                yield from self._sources(stage.input, _of_input(stage, names))
+            case Join():
+                side, own = _side(stage, names)
+                yield from self._sources(stage.left if side == "left" else stage.right, own)
+            case _:
+                raise NotTraced(f"{' and '.join(names)} is made of a row that becomes several")
+
+    def _columns(self, scan: Scan, names: Names) -> Columns:
+        for name in names:
+            column = scan.column(name)
+            if column is None or not _is_exact(column.type):
+                raise NotTraced(f"{name} is no key by which rows could be looked up")
+        return Columns(self.scans.index(scan), names)
+
+    def _look_up(self, scan: Scan, names: Names, taken: int) -> None:
+        columns = self._columns(scan, names)
+        self.steps.append(LookUp(columns, taken))
+        if scan.unique:  # which of the copies of an event counts is decided among all
+            ids = Columns(columns.scan, ("_id",))
+            number = sum(isinstance(step, Take) for step in self.steps)
+            self.steps += [Take(number, (ids,), with_null=False), LookUp(ids, number)]
+
+    # Keys
+
+    def _equal(self, stage: Join) -> tuple[Names, Names]:
+        """The columns of both sides that are equal: all that can be, or the first pair that can."""
+        pairs = [pair for pair in stage.equal if all(side.is_column for side in pair)]
+        named = [(left.reads[0], right.reads[0]) for left, right in pairs]
+        named = [pair for pair in named if _are_alike(stage.left.column(pair[0]), stage.right.column(pair[1]))]
+        for some in (named, *([pair] for pair in named)):
+            left, right = tuple(pair[0] for pair in some), tuple(pair[1] for pair in some)
+            if some and self._is_known(stage.left, left) and self._is_known(stage.right, right):
+                return left, right
+        raise NotTraced("a join has no equality of two columns of the log")
+
+    def _keys(self, stage: Aggregate | Deduplicate | TopN) -> dict[str, str]:
+        """The keys by which groups are found, and the columns of the input that they are: all, or the first."""
+        keys = self._all_keys(stage)
+        for some in (keys, *({name: column} for name, column in keys.items())):
+            if some and self._is_known(stage.input, tuple(some.values())):
+                return some
+        raise NotTraced("its groups are told apart by nothing that is a column of the log")
+
+    def _all_keys(self, stage: Aggregate | Deduplicate | TopN) -> dict[str, str]:
+        if isinstance(stage, Aggregate):
+            return {key.name: key.expression.reads[0] for key in stage.keys if key.expression.is_column}
+        return {key.reads[0]: key.reads[0] for key in stage.group_keys if key.is_column}
+
+    def _is_known(self, stage: Stage, names: Names) -> bool:
+        """Tells whether rows can be found by these columns, and their values be taken."""
+        trial = _Tracer(self.scans)
+        try:
+            trial.down(stage, names, trial.take(stage, names))
+        except NotTraced:
+            return False
+        return True
+
+
+def _projected(stage: Project, names: Names) -> Names:
+    made_of = {named.name: named.expression for named in stage.expressions}
+    for name in names:
+        if name not in made_of or not made_of[name].is_column:
+            raise NotTraced(f"{name} is computed")
+    return tuple(made_of[name].reads[0] for name in names)
+
+
+def _by_position(stage: Union, branch: Stage, names: Names) -> Names:
+    positions = [number for number, column in enumerate(stage.columns) if column.name in names]
+    by_name = {stage.columns[number].name: branch.columns[number].name for number in positions}
+    return tuple(by_name[name] for name in names)
+
+
+def _of_input(stage: Deduplicate | TopN, names: Names) -> Names:
+    for name in names:
+        if name == stage.rank or stage.input.column(name) is None:
+            raise NotTraced(f"{name} is a rank")
+    return names
+
+
+def _side(stage: Join, names: Names) -> tuple[str, Names]:
+    """The side of a join that columns are of, and what they are called there."""
+    made_of = {column.name: source for column, source in zip(stage.columns, stage.renames, strict=True)}
+    sides = {made_of[name][0] for name in names}
+    if len(sides) != 1:
+        raise NotTraced(f"{' and '.join(names)} are of both sides of a join")
+    return sides.pop(), tuple(made_of[name][1] for name in names)
+
+
+def _among(keys: dict[str, str], name: str) -> str:
+    if name not in keys:
+        raise NotTraced(f"{name} is computed")
+    return keys[name]
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    """Tells whether equal values of a type have one spelling."""
+    return not (pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_time(kind))
+
+
+def _are_alike(one: object, other: object) -> bool:
+    kinds = [getattr(column, "type", None) for column in (one, other)]
+    return kinds[0] == kinds[1] or all(kind is not None and pa.types.is_integer(kind) for kind in kinds)
+
+
+def trace_of(root: Stage) -> Trace:
+    """The trace of a view; `NotTraced` where its rows can't be found by keys."""
+    tracer = _Tracer(list(dict.fromkeys(scans_of(root))))
+    tracer.up(root)
+    shown, taken = _shown(root, tracer.last)
+    if root.tolerances and not shown:
+        column = next(iter(root.tolerances))
+        raise NotTraced(f"{column} may differ in its last digits, and nothing shown tells whose rows have changed")
+    return Trace(tuple(tracer.steps), shown, taken)
+
+
+def _shown(root: Stage, last: tuple[Stage, Names, int] | None) -> tuple[Names, int | None]:
+    """The columns of the view that tell the groups of its last operator apart, if it shows them."""
+    if last is None or root.group_key is None:
+        return (), None
+    stage, names, taken = last
+    passed: Sequence[Stage] = list(root.walk())
+    above = passed[next(number for number, each in enumerate(passed) if each is stage) + 1 :]
+    shown = [root.group_key.shown_as.get(name) for name in names]
+    if any(each.keeps_state or not isinstance(each, Filter | Project) for each in above) or None in shown:
+        return (), None
+    return tuple(name for name in shown if name is not None), taken

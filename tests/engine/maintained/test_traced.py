@@ -1,0 +1,240 @@
+"""Traced views: every step of joins, rankings and lists over all of time gives what DuckDB gives of the whole log."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import headwater as hw
+from headwater import model
+from headwater.engine.maintained import traced
+from headwater.engine.maintained.arrangement import Arrangement
+
+START = datetime(2026, 1, 5, 12, tzinfo=UTC)
+STREAMS = """
+CREATE STREAM orders (id BIGINT NOT NULL, customer STRING, region INT, amount DECIMAL(10, 2),
+  made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '2' SECOND){unique};
+CREATE STREAM payments (number BIGINT NOT NULL, order_id BIGINT, paid DECIMAL(10, 2), made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '2' SECOND);
+CREATE STREAM regions (code INT, name STRING, made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '2' SECOND);
+"""
+PAIR = "o.id, o.made_at, p.number, p.paid FROM orders o"
+TRACED = {
+    "pairs": ("id, made_at, number", f"SELECT {PAIR} JOIN payments p ON p.order_id = o.id WHERE p.paid > 1"),
+    "left_pairs": ("id, made_at, number", f"SELECT {PAIR} LEFT JOIN payments p ON p.order_id = o.id"),
+    "right_pairs": (
+        "id, made_at, number",
+        f"SELECT {PAIR} RIGHT JOIN payments p ON p.order_id = o.id AND o.amount > 0",
+    ),
+    "full_pairs": ("id, made_at, number", f"SELECT {PAIR} FULL JOIN payments p ON p.order_id = o.id"),
+    "paid": (
+        "id, made_at",
+        "SELECT id, made_at FROM orders o "
+        "WHERE EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.paid > o.amount)",
+    ),
+    "unpaid": (
+        "id, made_at",
+        "SELECT id, made_at FROM orders o WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id)",
+    ),
+    "per_region": (
+        "",
+        "SELECT r.name, count(*) AS n, sum(o.amount) AS total FROM orders o JOIN regions r ON o.region = r.code "
+        "WHERE o.amount > 0 GROUP BY r.name",
+    ),
+    "per_customer": (
+        "",
+        "SELECT o.customer, count(*) AS n, count(p.number) AS payments, sum(p.paid) AS paid "
+        "FROM orders o LEFT JOIN payments p ON p.order_id = o.id GROUP BY o.customer HAVING count(*) <> 2",
+    ),
+    "best_of_region": (
+        "",
+        "SELECT region, max(total) AS best, count(*) AS customers FROM "
+        "(SELECT region, customer, sum(amount) AS total FROM orders GROUP BY region, customer) GROUP BY region",
+    ),
+    "kinds": ("", "SELECT customer, count(DISTINCT amount) AS kinds FROM orders GROUP BY customer"),
+    "customers": ("", "SELECT DISTINCT customer, region FROM orders"),
+    "latest": (
+        "",
+        "SELECT customer, id, amount FROM orders "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY customer ORDER BY made_at DESC, id DESC) = 1",
+    ),
+    "three": (
+        "id, made_at, number, name",
+        f"SELECT o.id, o.made_at, p.number, r.name {PAIR[PAIR.index('FROM') :]} "
+        "JOIN payments p ON p.order_id = o.id JOIN regions r ON r.code = o.region",
+    ),
+    "itself": (
+        "id, other",
+        "SELECT a.id, a.made_at, b.id AS other, b.made_at AS other_at FROM orders a "
+        "JOIN orders b ON a.customer = b.customer AND a.id < b.id",
+    ),
+    "everyone": (
+        "",
+        "SELECT who, count(DISTINCT made_at) AS n FROM "
+        "(SELECT id AS who, made_at FROM orders UNION ALL SELECT order_id AS who, made_at FROM payments) GROUP BY who",
+    ),
+}
+ANEW = {
+    "by_amount": (
+        "",
+        "SELECT o.amount + 0 AS a, count(*) AS n FROM orders o JOIN payments p ON p.order_id = o.id "
+        "GROUP BY o.amount + 0",
+    ),
+    "dearer": ("id, number", f"SELECT {PAIR} JOIN payments p ON p.paid > o.amount * 10"),
+    "of_regions": (
+        "",
+        "SELECT r.name, count(*) AS n FROM orders o LEFT JOIN regions r ON o.region = r.code GROUP BY r.name",
+    ),
+}
+QUERIES = TRACED | ANEW
+
+
+@pytest.fixture(params=["", " WITH (unique = 'id')"], ids=["all rows", "each event once"])
+def project(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
+    views = []
+    for name, (key, query) in QUERIES.items():
+        declared = f", key = '{key}'" if key else ""
+        views.append(f"CREATE MATERIALIZED VIEW {name} WITH (retention = 'forever'{declared}) AS {query};")
+    (tmp_path / "headwater.toml").write_text('name = "traced"\n')
+    (tmp_path / "views.sql").write_text(STREAMS.format(unique=request.param) + "\n".join(views))
+    with hw.open(tmp_path) as opened:
+        yield opened
+
+
+def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[int]:
+    """Some commits to one or several topics, out of order, some rows long past, some orders copies of others."""
+    sent: list[dict[str, object]] = []
+    numbers = iter(range(10**6))
+
+    def at(commit: int) -> str:
+        return (
+            START + timedelta(seconds=20 * commit + chance.randint(0, 20) - chance.choice([0, 0, 3, 900]))
+        ).isoformat()
+
+    for commit in range(commits):
+        if chance.random() < 0.7:
+            rows = []
+            for _ in range(chance.randint(1, 6)):
+                row = {
+                    "id": len(sent),
+                    "customer": chance.choice(["a", "b", None, "B", "c"]),
+                    "region": chance.choice([1, 2, 3, None]),
+                    "amount": f"{chance.randint(-30, 300) / 100:.2f}",
+                    "made_at": at(commit),
+                }
+                if sent and chance.random() < 0.2 and is_unique(project):
+                    row = chance.choice(sent) | {"customer": chance.choice(["a", "b"])}  # a copy that was changed
+                else:
+                    sent.append(row)
+                rows.append(row)
+            project.append("orders", rows)
+        if chance.random() < 0.6:
+            paid = [
+                {
+                    "number": next(numbers),
+                    "order_id": chance.choice([*range(len(sent) + 3), None]),
+                    "paid": f"{chance.randint(-30, 300) / 100:.2f}",
+                    "made_at": at(commit),
+                }
+                for _ in range(chance.randint(1, 6))
+            ]
+            project.append("payments", paid)
+        if chance.random() < 0.3:
+            region = {"code": chance.choice([1, 2, 3, None]), "name": chance.choice(["north", "south"])}
+            project.append("regions", [region | {"made_at": at(commit)}])
+        yield commit
+
+
+def is_unique(project: hw.Project) -> bool:
+    orders = project.plan().topics["orders"]
+    return isinstance(orders, model.Stream) and bool(orders.unique)
+
+
+def expected(project: hw.Project) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of every query over all of the log, in DuckDB."""
+    with duckdb.connect() as connection:
+        connection.sql("SET TimeZone = 'UTC'")
+        for topic in ("orders", "payments", "regions"):
+            connection.register(f"log_{topic}", project.read(topic))
+            once = "QUALIFY row_number() OVER (PARTITION BY id, made_at ORDER BY _commit, _row) = 1"
+            cut = once if topic == "orders" and is_unique(project) else ""
+            connection.sql(f"CREATE TABLE {topic} AS SELECT * FROM log_{topic} {cut}")
+        return {name: in_order(connection.sql(query).fetchall()) for name, (_, query) in QUERIES.items()}
+
+
+def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=repr)
+
+
+def differing(project: hw.Project) -> list[str]:
+    wanted = expected(project)
+    shown = {name: project.query(f"SELECT * FROM {name}").to_pylist() for name in QUERIES}
+    return [
+        f"{name}: {in_order([tuple(row.values()) for row in shown[name]])} is not {wanted[name]}"
+        for name in QUERIES
+        if in_order([tuple(row.values()) for row in shown[name]]) != wanted[name]
+    ]
+
+
+def test_every_step_gives_the_rows_of_the_whole_log(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of one commit and of several, with what was kept, without it and damaged, found by keys and as a whole."""
+    chance = random.Random(23)
+    for commit in feed(project, chance, 12):
+        if chance.random() < 0.3:
+            continue
+        monkeypatch.setattr(traced, "FEW", 3 if chance.random() < 0.2 else 50_000)
+        if commit % 4 == 0:
+            for kept in [*project.folder.rglob("rows*.run"), *project.folder.rglob("rows*.json")]:
+                kept.unlink() if chance.random() < 0.2 else None
+        assert [str(done.error) for done in project.catch_up() if done.error] == []
+        assert differing(project) == []
+    project.catch_up()
+    assert differing(project) == []
+    for name in QUERIES:
+        assert project.verify(name).identical, name
+        assert project.views.ledger(name).remainder == 0, name
+
+
+def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project) -> None:
+    steps = {name: project.plan().view(name).physical.step for name in QUERIES}
+    assert {name: step.untraced for name, step in steps.items() if step and step.trace is None} == {
+        "by_amount": "its groups are told apart by nothing that is a column of the log",
+        "dearer": "a join has no equality of two columns of the log",
+        "of_regions": "its groups are told apart by nothing that is a column of the log",
+    }
+
+
+def test_a_step_reads_the_rows_that_its_new_rows_matter_to(
+    project: hw.Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def order(number: int) -> dict[str, object]:
+        return {"id": number, "customer": f"c{number // 5}", "region": 1, "amount": "1", "made_at": START.isoformat()}
+
+    def payment(number: int) -> dict[str, object]:
+        return {"number": number, "order_id": number, "paid": "1", "made_at": START.isoformat()}
+
+    names = ("pairs", "left_pairs", "per_customer", "latest", "unpaid")
+    project.append("orders", [order(number) for number in range(1000)])
+    project.append("payments", [payment(number) for number in range(0, 1000, 2)])
+    project.catch_up(*names)
+    found: list[int] = []
+    find = Arrangement.find
+
+    def counted(self: Arrangement, keys: Any) -> Any:
+        rows = find(self, keys)
+        found.append(0 if rows is None else rows.num_rows)
+        return rows
+
+    monkeypatch.setattr(Arrangement, "find", counted)
+    project.append("payments", [payment(number) for number in (1, 3, 501)])
+    project.catch_up(*names)
+    assert 0 < sum(found) < 100
+    assert [project.verify(name).identical for name in names] == [True] * len(names)
