@@ -285,3 +285,10 @@ def test_rows_of_a_table_are_appended_deleted_and_asked_as_they_were(shop: Path)
     for refused in (("prices", "cup"), ("customers", "one"), ("customers", "1"), ("orders", "1")):
         assert headwater("delete", *refused, folder=shop).returncode == 1
     assert headwater("trim", "customers", "--before", "2", folder=shop).returncode == 1
+    assert [done["rows"] for done in records("compact", "customers", "--keep", "30d", folder=shop)] == [0]
+    assert headwater("compact", "customers", "--keep", "0", folder=shop).stdout.startswith(
+        "customers: 1 changes let go"
+    )
+    assert headwater("query", was.format("10"), folder=shop).returncode == 1
+    assert records("query", "SELECT id FROM customers", folder=shop) == [{"id": 2}]
+    assert headwater("compact", "orders", "--keep", "30d", folder=shop).returncode == 1

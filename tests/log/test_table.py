@@ -12,8 +12,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from headwater.errors import PositionRefused
 from headwater.log import TopicLog, folded, open_storage
 from headwater.log import table as tables
+from headwater.log.compaction import compact_table
 from headwater.log.folded import FoldedSnapshots
 from headwater.log.maintenance import compact
 from headwater.log.table import TableLog, Version
@@ -244,6 +246,50 @@ def test_random_changelogs_are_as_duckdb_folds_them(priced: TopicLog, wall: Wall
         before, now = _rows(table.rows(commit=after)), _rows(table.rows())
         assert _rows(changed.before) <= before
         assert (before - _rows(changed.before)) | _rows(changed.after) == now
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_compacted_table_is_what_it_was_from_then_on(priced: TopicLog, wall: Wall, seed: int) -> None:
+    chance, table = random.Random(seed), TableLog(priced)
+    for _ in range(30):
+        wall.move(seconds=10)
+        changes = [
+            (chance.choice("ns"), chance.randint(1, 3), chance.choice([None, "1.00", "2.50"]), chance.randint(1, 300))
+            for _ in range(chance.randint(1, 4))
+        ]
+        priced.append(prices(*changes))
+        if chance.random() < 0.2:
+            compact(priced)
+    until = [150, 200]
+    asked = [(at, known) for at in (200, 201, 250, 299, 400) for known in (None, 200, 205, 260)]
+    versions = [
+        Version(START + timedelta(seconds=at), None if known is None else START + timedelta(seconds=known))
+        for at, known in asked
+    ]
+    before, rows = [_rows(table.rows(version)) for version in versions], priced.head
+    was = _rows(table.rows())
+    changed = table.changed(28, rows)
+    counted = [compact_table(priced, START + timedelta(seconds=at)).rows for at in until]
+    assert all(counted)
+    again = TableLog(TopicLog(PRICES, open_storage(priced.storage.url), now=wall))
+    assert [_rows(again.rows(version)) for version in versions] == before
+    assert _rows(again.rows()) == was
+    assert _rows(again.changed(28, rows).after) == _rows(changed.after)
+    for refused in (lambda: again.rows(Version(START + timedelta(seconds=199))), lambda: again.changed(3, rows)):
+        with pytest.raises(PositionRefused, match="as it was then"):
+            refused()
+    assert compact_table(priced, START + timedelta(seconds=180)).rows == 0, "it goes no further back"
+
+
+def test_deletes_go_where_the_log_is_the_order_and_stay_where_time_is(named: TopicLog, priced: TopicLog) -> None:
+    named.append(names((1, "one"), (2, "two")))
+    named.append(names((1, None)))
+    priced.append(prices(("n", 1, "1.00", 10)))
+    priced.append(prices(("n", 1, None, 20)))
+    assert [compact_table(log, START + timedelta(hours=1)).rows for log in (named, priced)] == [2, 1]
+    assert shown(TableLog(named).rows()) == {2: "two"}
+    priced.append(prices(("n", 1, "1.50", 15)))
+    assert TableLog(priced).rows().num_rows == 0, "deleted at 20, whatever comes late"
 
 
 def _sql(second: int) -> str:

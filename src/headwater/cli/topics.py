@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 
 import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, TopicName, command
-from headwater.cli.arguments import parse_instant, parse_since
+from headwater.cli.arguments import parse_instant, parse_since, parse_span
 from headwater.cli.intake import show_taken, show_unknown
 from headwater.cli.output import (
     as_record,
@@ -285,6 +285,27 @@ def trim(
         print_json({"topic": topic, "rows": rows})
     else:
         console.print(f"{topic}: {rows:,} rows let go")
+
+
+@command
+def compact(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table of the project.")],
+    keep: Annotated[str, typer.Option(help="The history that stays, such as 30d.")],
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Let go of changes of a table that newer ones replaced long ago. What goes can't be replayed."""
+    with hw.open(project) as opened:
+        done = opened.admin.compact(table, parse_span(keep))
+        views = opened.admin.readers_of(opened.declarations.topic(table).name)
+    if json_:
+        print_json({"topic": table, "rows": done.rows, "commit": done.commit, "at": done.at, "views": views})
+        return
+    console.print(f"{table}: {done.rows:,} changes let go; it can be asked for as of {show_instant(done.at)} and later")
+    if views:
+        console.print(
+            f"A replay of {', '.join(views)} finds it so from the beginning on: earlier rows may come out otherwise."
+        )
 
 
 @command

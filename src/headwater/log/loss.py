@@ -16,13 +16,14 @@ from headwater.log import producer
 from headwater.log.clock import Clock
 from headwater.log.damage import spell_commits
 from headwater.log.entry import BESIDE, FOLDER, Entry, EntryLog, path_of
+from headwater.log.folded import FoldedSnapshots
 from headwater.log.journal import Now, Proposal, milliseconds
 from headwater.log.repair import refuse_unhurt
 from headwater.log.scrub import Hurt, scrub
 from headwater.log.storage import Storage
 from headwater.log.topic import TopicLog
 from headwater.log.witness import PATH, Witness
-from headwater.model import Topic
+from headwater.model import Table, Topic
 
 LOST_ROWS, LOST_ENTRIES = "headwater#lost-rows", "headwater#lost-entries"
 """The producers under whose names the log keeps how many rows, and how many entries, were declared lost so far."""
@@ -45,6 +46,8 @@ def declare_lost(topic: Topic, storage: Storage, commits: Sequence[int], reason:
     for number in entries:
         _replace_entry(storage, topic.name, number, reason, milliseconds(now()))
     files = [each.path for each in hurt if not _is_entry(each)]
+    if isinstance(topic, Table):  # its state may have been folded from them
+        FoldedSnapshots(topic, storage, None).forget()
     return _let_go(TopicLog(topic, storage, now=now), files, entries, reason)
 
 

@@ -16,7 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.errors import PositionRefused
 from headwater.log import read as reading
+from headwater.log.compaction import compacted
 from headwater.log.datafile import OPERATION, OWN_COLUMNS, columns_of
 from headwater.log.fold import columns_to_fold, fold, living, only_keys
 from headwater.log.folded import Damaged, Folded, FoldedSnapshots
@@ -87,6 +89,7 @@ class TableLog:
         commit: int | None = None,
     ) -> pa.Table:
         """The rows, in no order. `keep` chooses among changes by their keys; `commit` is the last one that counts."""
+        self._check_kept(version, commit)
         names = self.schema.names if columns is None else list(columns)
         wanted = columns_to_fold(self.table, names)
         last = self.log.head if commit is None else commit
@@ -97,6 +100,7 @@ class TableLog:
 
     def changed(self, after: int, upto: int) -> Changed:
         """The keys whose rows differ after these two commits, with the rows then."""
+        self._check_kept(NOW, after)
         news = fold(self.table, self._scanned(after + 1, upto, self._every))
         names = self.schema.names
         if news is None:
@@ -112,6 +116,20 @@ class TableLog:
         before = None if old is None else living(old).select(names).cast(self.schema)
         return Changed(
             self.schema.empty_table() if before is None else before, living(now).select(names).cast(self.schema)
+        )
+
+    def _check_kept(self, version: Version, commit: int | None) -> None:
+        """Refuse what can't be told any more, because changes that had been replaced by then were let go of."""
+        done = compacted(self.log)
+        asked = _earlier(version.as_of, version.known_at)
+        if done is None or ((asked or done.at) >= done.at and (commit is None or commit >= done.commit)):
+            return
+        raise PositionRefused(
+            f'table "{self.table.name}" can\'t be told as it was then',
+            detail=f"It was compacted: up to {done.at.isoformat()} (commit {done.commit}) only the newest of "
+            "each key is kept.",
+            hint="Ask for it as of a later instant.",
+            topic=self.table.name,
         )
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater import model
 from headwater.errors import ArgumentRefused
+from headwater.log.compaction import Compacted, compact_table
 from headwater.log.maintenance import trim
 from headwater.operate import CaughtUp, Reading
 from headwater.operate.audit import Act, Audit
@@ -96,10 +97,32 @@ class Administration:
             raise ArgumentRefused(
                 f'the changes of table "{log.topic.name}" can\'t be trimmed',
                 detail="Its rows are the newest changes of their keys, however old these are.",
+                hint=f"Let go of those that were replaced: `headwater compact {log.topic.name} --keep 30d`.",
                 topic=log.topic.name,
             )
         self._audit.note("trim", log.topic.name, before=before)
         return trim(log, self._logs.first(log, before))
+
+    def compact(self, table: str, keep: timedelta) -> Compacted:
+        """Let go of the changes of a table that newer ones had replaced so long ago: they can't be replayed any more.
+
+        From then on the table can be asked for as of every instant, and is what it was.
+        """
+        log = self._logs.of(table)
+        if not isinstance(log.topic, model.Table):
+            raise ArgumentRefused(
+                f'stream "{log.topic.name}" can\'t be compacted',
+                detail="Its events don't replace each other.",
+                hint=f"Let go of old ones: `headwater trim {log.topic.name} --before 90d`.",
+                topic=log.topic.name,
+            )
+        self._audit.note("compact", log.topic.name, keep=keep)
+        return compact_table(log, log.now() - keep)
+
+    def readers_of(self, topic: str) -> list[str]:
+        """The views that read a topic themselves."""
+        views = self._declarations.plan().views.values()
+        return [view.name for view in views if any(scan.relation == topic for scan in view.scans)]
 
     def audit(self, last: int | None = None) -> list[Act]:
         """The acts that were done to the project, by whom and when, oldest first; the `last` so many."""
