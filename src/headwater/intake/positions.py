@@ -68,6 +68,11 @@ class SourcePositions:
         """The stream or table that is taken in."""
         return self._log.topic.name
 
+    @property
+    def log(self) -> TopicLog:
+        """The log of that stream or table."""
+        return self._log
+
     def position(self, name: str) -> int | None:
         """Up to where the log has a source, or what it has kept under another name; None if it has nothing."""
         return self._log.position(self._producer(name))

@@ -67,6 +67,29 @@ class Folder(Intake):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Postgres(Intake):
+    """A table of a PostgreSQL database (`schema.name`), whose rows come first, and then every change of them.
+
+    `url` is the address of the database; it may name variables of the environment. The tables of a project in one
+    database share a `slot`, from which PostgreSQL gives changes, and a `publication`, which names the tables; without
+    names both are called by the project. `message_time` and `transaction` name columns that take the time of the
+    commit, and the id of the transaction, that made a change.
+    """
+
+    url: str
+    table: str
+    slot: str | None = None
+    publication: str | None = None
+    message_time: str | None = None
+    transaction: str | None = None
+
+    @property
+    def connector(self) -> str:
+        """`postgres`."""
+        return "postgres"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kafka(Intake):
     """A Kafka topic, several (`a, b`), or all that match a pattern (`^payments-.*`).
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.config import Settings
+from headwater.engine.java import find_runtime
 from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.installed import extra
 from headwater.intake.messages import Codec
@@ -155,6 +156,8 @@ class Intakes:
             self._settings.storage,
             self.schemas,
             self._logs.taken_in,
+            tuple(self._declarations.declared.topics),
+            find_runtime,
         )
 
     def _group(self, topic: model.Topic) -> str:

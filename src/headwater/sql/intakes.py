@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -22,6 +23,7 @@ MESSAGE_TYPES = {
     "message_key": (pa.string(), pa.binary()),
     "message_time": (model.INSTANT,),
     "message_headers": (pa.map_(pa.string(), pa.binary()),),
+    "transaction": (pa.string(),),
 }
 """The types of the columns that take a message's value as it is, and what Kafka keeps beside it."""
 SHARED = frozenset({"connector", *(part.name for part in fields(model.Intake))})
@@ -43,6 +45,7 @@ class TopicReading:
     columns: Sequence[model.Column]
     resolve: Callable[[type[Finding], exp.Expr, str, str | None], str]
     refuse: Refuse
+    is_table: bool
 
 
 def options_of_package(options: Sequence[Option]) -> list[Option]:
@@ -67,10 +70,10 @@ def read_intake(
     if connector not in CONNECTORS:
         own = tuple((option.name.lower(), option_text(option.expression)) for option in beside)
         return model.Connector(name=connector, options=own, **values)
-    kind = model.Kafka if connector == "kafka" else model.Folder
+    kind = _KINDS[connector]
     _refuse_others(reading, options, connector, kind)
     known = {word: value for word, value in values.items() if word in {part.name for part in fields(kind)}}
-    return _kafka(reading, options, known) if kind is model.Kafka else _folder(reading, options, known)
+    return _READERS[connector](reading, options, known)
 
 
 def _refuse_others(
@@ -102,6 +105,32 @@ def _folder(reading: TopicReading, options: Mapping[str, Option], values: dict[s
         hint = "A folder has files in 'json', 'csv', 'tsv', 'parquet', 'arrow' or 'avro'."
         reading.refuse(OptionRefused, options["format"], f"reads files in '{values['format']}'", hint=hint)
     return model.Folder(**{"path": "", **values})
+
+
+def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Postgres:
+    for word, example in (("url", "${SHOP_DB}"), ("table", "public.customers")):
+        if word not in options:
+            hint = f"Say {word} = '{example}'."
+            reading.refuse(OptionRefused, options["connector"], f"names no {word} of PostgreSQL", hint=hint)
+    url = values.get("url", "")
+    if _PASSWORD.search(url):
+        detail = "Declarations are kept with the code, and a password isn't."
+        hint = "Put it into an environment variable, and write url = 'postgresql://user:${PASSWORD}@host/database'."
+        reading.refuse(OptionRefused, options["url"].expression, "has a password in its url", detail=detail, hint=hint)
+    elif url and not re.match(r"postgres(ql)?://|\$\{", url):
+        hint = "Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'."
+        reading.refuse(OptionRefused, options["url"].expression, "has no url of PostgreSQL", hint=hint)
+    if not reading.is_table:
+        hint = "Write CREATE TABLE, with the PRIMARY KEY of the table."
+        reading.refuse(OptionRefused, options["connector"], "takes in a table of PostgreSQL", hint=hint)
+    for word in ("message_time", "transaction"):
+        if word in values:
+            values[word] = _message_column(reading, options[word].expression, word, values[word])
+    return model.Postgres(**{"url": "", "table": "", **values})
+
+
+_KINDS: Mapping[str, type[model.Intake]] = {"kafka": model.Kafka, "folder": model.Folder, "postgres": model.Postgres}
+_PASSWORD = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@|password=(?!\$\{)")
 
 
 def _refuse_format(reading: TopicReading, values: Mapping[str, Any], options: Mapping[str, Option]) -> None:
@@ -170,3 +199,10 @@ def _message_column(reading: TopicReading, node: exp.Expr, word: str, name: str)
         hint = f"Declare it as {' or '.join(map(model.spell_type, takes))}."
         reading.refuse(OptionRefused, node, what, hint=hint)
     return resolved
+
+
+_READERS: Mapping[str, Callable[[TopicReading, Mapping[str, Option], dict[str, Any]], model.Intake]] = {
+    "kafka": _kafka,
+    "folder": _folder,
+    "postgres": _postgres,
+}

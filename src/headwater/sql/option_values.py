@@ -12,7 +12,7 @@ from headwater.model import CONTENT, Emit, parse_duration
 
 INTAKES = "headwater.intakes"
 """The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
-CONNECTORS = ("kafka", "folder")
+CONNECTORS = ("kafka", "folder", "postgres")
 """The kinds of intakes that are ours."""
 _OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")
@@ -114,6 +114,13 @@ def read_topics(text: str) -> str:
     if not all(names) or len(set(names)) < len(names):
         raise ValueError("the name of a topic is empty, or there twice")
     return ", ".join(names)
+
+
+def read_slot(text: str) -> str:
+    """A name that PostgreSQL takes for a slot, with room for a snapshot's."""
+    if not re.fullmatch(r"[a-z0-9_]{1,54}", text.strip()):
+        raise ValueError(f"{text!r} is no name of a slot: it has at most 54 lower-case letters, digits and '_'")
+    return text.strip()
 
 
 def read_start(text: str) -> str | datetime | tuple[tuple[int, int], ...]:

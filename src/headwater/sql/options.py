@@ -31,6 +31,7 @@ from headwater.sql.option_values import (
     read_name,
     read_names,
     read_share,
+    read_slot,
     read_start,
     read_store,
     read_topics,
@@ -87,7 +88,7 @@ _UNKNOWN_FIELDS = OptionKind(
 INTAKE = (
     OptionKind(
         "connector",
-        "'kafka', 'folder', or a name that an installed package brings along",
+        "'kafka', 'folder', 'postgres', or a name that an installed package brings along",
         read_connector,
         "where events are fetched from",
         "they are appended by calls",
@@ -129,6 +130,24 @@ INTAKE = (
         "settle", "duration", read_duration, "how long a file must not have changed before it is read", "'2 seconds'"
     ),
     OptionKind("poll", "duration", read_duration, "how often a folder is looked at", "'1 second'"),
+    OptionKind(
+        "url",
+        "address like '${SHOP_DB}'",
+        read_name,
+        "the PostgreSQL database; it may name variables of the environment, and a password is always in one",
+        "required with 'postgres'",
+    ),
+    OptionKind("table", "name", read_name, "the table of the database, 'public.customers'", "required with 'postgres'"),
+    OptionKind(
+        "slot",
+        "name of lower-case letters, digits and '_'",
+        read_slot,
+        "where PostgreSQL keeps for us what we have not read; the tables of a slot are read together",
+        "'headwater_' and the name of the project",
+    ),
+    OptionKind(
+        "publication", "name", read_name, "the tables whose changes PostgreSQL gives to the slot", "that of the slot"
+    ),
     OptionKind(
         "registry",
         "address",
@@ -172,7 +191,15 @@ INTAKE = (
         "message_value", "column", read_name, "a STRING or BINARY that takes the value of each message as it is"
     ),
     OptionKind("message_key", "column", read_name, "a STRING or BINARY that takes the key of each message"),
-    OptionKind("message_time", "column", read_name, "a TIMESTAMP that takes Kafka's time of each message"),
+    OptionKind(
+        "message_time",
+        "column",
+        read_name,
+        "a TIMESTAMP that takes Kafka's time of each message, or the time of the commit in PostgreSQL",
+    ),
+    OptionKind(
+        "transaction", "column", read_name, "a STRING that takes the id of the transaction in PostgreSQL of each change"
+    ),
     OptionKind("message_headers", "column", read_name, "a MAP<STRING, BINARY> that takes the headers of each message"),
     OptionKind(
         "version_from",

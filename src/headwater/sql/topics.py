@@ -85,7 +85,7 @@ class _TopicReader:
                 values[word] = self._keep(option, values[word].removeprefix("keep").strip())
         of_intake = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
         named = {option.name.lower(): option for option in ours}
-        reading = TopicReading(self.columns, self._resolve, self._refuse)
+        reading = TopicReading(self.columns, self._resolve, self._refuse, self.reading.kind == "table")
         return values | {"intake": read_intake(reading, named, of_intake, beside)}
 
     def _keep(self, option: exp.Expr, name: str) -> str:

@@ -290,7 +290,7 @@ CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (uni
 --- a connector that isn't there
 CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'kinesis');
 -- finding: gives option "connector" a value that it can't take
--- hint: connector takes 'kafka', 'folder', or a name that an installed package brings along.
+-- hint: connector takes 'kafka', 'folder', 'postgres', or a name that an installed package brings along.
 -- mend: 'kinesis' ==> 'folder', path = 'visits'
 
 --- kafka without a topic
@@ -298,6 +298,36 @@ CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (con
 -- finding: names no topic of Kafka
 -- hint: Say topic = '…'.
 -- mend: 'kafka' ==> 'kafka', topic = 'visits'
+
+--- postgres without a table
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', url = '${SHOP_DB}');
+-- finding: names no table of PostgreSQL
+-- hint: Say table = 'public.customers'.
+-- mend: 'postgres', ==> 'postgres', table = 'shops',
+
+--- postgres with a password
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = 'postgresql://me:secret@db/shop');
+-- finding: has a password in its url
+-- hint: Put it into an environment variable, and write url = 'postgresql://user:${PASSWORD}@host/database'.
+-- mend: :secret ==> :${PASSWORD}
+
+--- postgres of another kind
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = 'mysql://db/shop');
+-- finding: has no url of PostgreSQL
+-- hint: Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'.
+-- mend: mysql ==> postgresql
+
+--- postgres into a stream
+CREATE STREAM shops (id INT) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}');
+-- finding: takes in a table of PostgreSQL
+-- hint: Write CREATE TABLE, with the PRIMARY KEY of the table.
+-- mend: STREAM shops (id INT) ==> TABLE shops (id INT PRIMARY KEY)
+
+--- a slot with a name that PostgreSQL doesn't take
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}', slot = 'Shop-1');
+-- finding: gives option "slot" a value that it can't take
+-- hint: slot takes name of lower-case letters, digits and '_'.
+-- mend: Shop-1 ==> shop_1
 
 --- a topic without a connector
 CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (topic = 'visits');

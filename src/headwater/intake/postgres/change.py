@@ -1,0 +1,33 @@
+"""Changes of rows as Debezium tells them, and the transactions that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Change(NamedTuple):
+    """A change of a row. `operation` is Debezium's: `c`, `u`, `d`, `r` of a snapshot, or `t` for all rows at once.
+
+    `made_at` counts microseconds since 1970; `content` is JSON with the row `before` and `after`.
+    """
+
+    operation: str
+    made_at: int
+    transaction: str
+    content: bytes
+
+    @classmethod
+    def read(cls, parts: Sequence[bytes]) -> Change:
+        """The change of a line of Debezium's process, behind the name of its table."""
+        operation, made_at, transaction, content = parts
+        return cls(operation.decode(), int(made_at), transaction.decode(), content)
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """The changes of one table in a transaction that ended at a position, in their order."""
+
+    end: int
+    changes: Sequence[Change]

@@ -1,0 +1,146 @@
+"""A table of PostgreSQL as an inlet: its one source is the slot, and the position the end of a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from headwater.intake.dead import NO_LETTERS
+from headwater.intake.decode import Decoder
+from headwater.intake.positions import History, SourcePositions
+from headwater.intake.postgres.capture import Capture, join
+from headwater.intake.postgres.database import Database, spell
+from headwater.intake.postgres.piece import PostgresPiece, Prior
+from headwater.intake.postgres.slot import Slot
+from headwater.intake.postgres.tap import MOST_CHANGES, Tap
+from headwater.intake.protocol import Inlet, Piece, Wait
+from headwater.log.bulk import with_source
+from headwater.log.counts import Counts, together
+from headwater.model import Postgres, Table
+
+QUIET = 16 * 1024 * 1024
+"""So many bytes of WAL may hold nothing for a table before its log notes the position, so that they can be let go."""
+SNAPSHOT = "snapshot"
+_STEP = 0.1
+
+
+class PostgresInlet(Inlet):
+    """The changes of one table."""
+
+    def __init__(self, topic: Table, slot: Slot) -> None:
+        assert isinstance(topic.intake, Postgres)
+        self._topic = topic
+        self._declared = topic.intake
+        self._slot = slot
+        self._database = Database(slot.address, f'the intake of "{topic.name}"', topic.name)
+        self._tap: Tap | None = None
+        self._target: int | None = None
+
+    # Beginning and ending
+
+    def open(self, positions: SourcePositions, *, alone: bool) -> None:
+        """Begin where the log stands, or with a snapshot, which is one commit."""
+        database = self._database
+        with database.connected() as connection:
+            database.check_rights(connection)
+            self._table = database.table(connection, self._declared.table)
+            database.check_table(self._topic, self._table)
+        at = positions.position(self._slot.name)
+        self._prior = Prior(positions.log)
+        self._tap = Tap(self._topic.name, self._table.name, at)
+        self._capture: Capture = join(self._slot, database, self._tap)
+        if at is None:
+            self._take_snapshot(positions, self._tap)
+            at = self._tap.start
+            assert at is not None
+        positions.take_up({self._slot.name: at})
+        self._position = at
+        self._capture.durable(self._tap, at)
+        if alone:
+            with database.connected() as connection:
+                self._target = database.head(connection)
+                database.beat(connection)
+
+    def _take_snapshot(self, positions: SourcePositions, tap: Tap) -> None:
+        decoder = Decoder(self._topic)
+        source = self._slot.name
+        letters: list[pa.Table] = []
+        unknown: list[Counts] = []
+        first = 0
+
+        def parts() -> Iterator[pa.Table]:
+            nonlocal first
+            for rows in tap.snapshot():
+                piece = PostgresPiece.of_snapshot(source, rows, first, self._declared, self._table, self._prior)
+                first += len(rows)
+                decoded = piece.decode(decoder, positions.log.now(), ())
+                letters.append(decoded.dead)
+                unknown.append(decoded.unknown)
+                yield with_source(decoded.rows, source)
+
+        def then() -> History:
+            assert tap.start is not None
+            dead = pa.concat_tables([*letters, NO_LETTERS])
+            return History({source: tap.start}, dead, together(unknown))
+
+        positions.begin_with_history(parts(), then, f"{SNAPSHOT} of {source}", [source])
+
+    def close(self) -> None:
+        """Let go of the slot, when no other table needs it."""
+        if self._tap is not None:
+            self._tap.close()
+
+    # Reading
+
+    def read(self, wait: Wait) -> Sequence[Piece]:
+        """The transactions that came meanwhile, whole; or the position alone, when it has moved far without any."""
+        assert self._tap is not None
+        taken = []
+        left = MOST_CHANGES
+        while left > 0:
+            is_last = wait.is_over
+            came = self._tap.take(min(_STEP, wait.left.total_seconds()), left)
+            taken += came
+            left -= sum(len(transaction.changes) for transaction in came)
+            if is_last or self._is_at_target:
+                break
+        after = taken[-1].end if taken else self._position
+        if self._tap.is_empty and self._tap.reached - after > QUIET:
+            after = self._tap.reached
+        if after == self._position:
+            return []
+        self._position = after
+        return [PostgresPiece.of(self._slot.name, taken, after, self._declared, self._table, self._prior)]
+
+    @property
+    def _is_at_target(self) -> bool:
+        """Tells whether everything is here that was there when it was opened alone."""
+        assert self._tap is not None
+        return self._target is not None and self._tap.reached >= self._target and self._tap.is_empty
+
+    @property
+    def is_drained(self) -> bool:
+        """Tells whether everything was read that was there when it was opened alone."""
+        return self._is_at_target
+
+    # Around a commit
+
+    def taken(self, positions: Mapping[str, int]) -> None:
+        """Let PostgreSQL forget what the log has."""
+        assert self._tap is not None
+        self._capture.durable(self._tap, positions[self._slot.name])
+
+    @property
+    def behind(self) -> Sequence[str]:
+        """The slot, while there is more in WAL than we have heard of."""
+        assert self._tap is not None
+        return [self._slot.name] if self._capture.is_behind or not self._tap.is_empty else []
+
+    def look(self) -> None:
+        """See how far WAL has gone on."""
+        self._capture.look()
+
+    def spell(self, source: str, position: int) -> str:  # noqa: ARG002
+        """A position as PostgreSQL writes it."""
+        return spell(position)

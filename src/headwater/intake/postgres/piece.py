@@ -1,0 +1,208 @@
+"""Transactions of one table on their way into a commit: each change as a row that is there now, or is gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import MissingValue
+from headwater.intake.decode import Decoded, Decoder
+from headwater.intake.layout import DELETE, OPERATION
+from headwater.intake.messages import Messages, Poison, Records
+from headwater.intake.postgres.change import Change, Transaction
+from headwater.intake.postgres.database import SourceTable
+from headwater.intake.postgres.values import is_unchanged, readers_of
+from headwater.intake.values import column_of
+from headwater.log import TopicLog
+from headwater.log.fold import only_keys
+from headwater.log.table import TableLog
+from headwater.model import Postgres, Table
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHIFT = 1_000_000_000
+"""A change's number is the end of its transaction so many times, and its place there."""
+Row = dict[str, Any]
+
+
+class Prior:
+    """The rows of a table before the changes at hand: what its log comes to."""
+
+    def __init__(self, log: TopicLog) -> None:
+        self._log = log
+
+    def keys(self, table: Table) -> Iterable[Row]:
+        """The keys of all rows."""
+        if self._log.head < 0:
+            return []
+        rows: list[Row] = TableLog(self._log).rows(columns=table.primary_key).to_pylist()
+        return rows
+
+    def rows(self, table: Table, keys: Sequence[tuple[Any, ...]]) -> list[Row]:
+        """The rows of these keys."""
+        if self._log.head < 0:
+            return []
+        kinds = {column.name: column.type for column in table.columns}
+        columns = zip(table.primary_key, zip(*keys, strict=True), strict=True)
+        wanted = pa.table({name: pa.array(values, kinds[name]) for name, values in columns})
+        rows: list[Row] = TableLog(self._log).rows(keep=lambda part: only_keys(table, part, wanted)).to_pylist()
+        return rows
+
+
+@dataclass(frozen=True)
+class PostgresPiece:
+    """Changes of a table in the order of their transactions, and the position behind them."""
+
+    source: str
+    where: str
+    after: int
+    numbered: Sequence[tuple[int, Change]]
+    declared: Postgres
+    table: SourceTable
+    prior: Prior
+
+    @classmethod
+    def of(
+        cls,
+        source: str,
+        transactions: Sequence[Transaction],
+        after: int,
+        declared: Postgres,
+        table: SourceTable,
+        prior: Prior,
+    ) -> PostgresPiece:
+        """The changes of transactions."""
+        numbered = [
+            (transaction.end * _SHIFT + at, change)
+            for transaction in transactions
+            for at, change in enumerate(transaction.changes)
+        ]
+        return cls(source, source, after, numbered, declared, table, prior)
+
+    @classmethod
+    def of_snapshot(
+        cls, source: str, rows: Sequence[Change], first: int, declared: Postgres, table: SourceTable, prior: Prior
+    ) -> PostgresPiece:
+        """Rows of the snapshot; `first` is the number of the first of them."""
+        return cls(source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, table, prior)
+
+    def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
+        """The changes as rows and dead letters."""
+        assert isinstance(decoder.topic, Table)
+        reading = _Reading(decoder.topic, self)
+        for number, change in self.numbered:
+            if number not in without:
+                reading.add(number, change)
+        reading.fill()
+        messages = Messages(pa.array(reading.contents, pa.binary()), reading.numbers)
+        records = Records(messages, reading.rows)
+        return decoder.decode(records, source=self.source, where=self.where, arrived_at=arrived_at)
+
+
+@dataclass
+class _Reading:
+    """The rows of a piece, as they are read one after the other."""
+
+    topic: Table
+    piece: PostgresPiece
+    rows: list[Row | Poison] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    contents: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._readers = readers_of(self.topic, self.piece.table.columns)
+        self._lacking: list[int] = []
+
+    def add(self, number: int, change: Change) -> None:
+        """Take a change: as the row after it, a row that is gone, or both where its key was changed."""
+        if change.operation == "t":
+            for key in self._keys():
+                self._gone(number, change, key)
+            return
+        told = json.loads(change.content)
+        before = self._read(told.get("before") or {})
+        if change.operation == "d":
+            self._gone(number, change, self._key(before))
+            return
+        row = self._read(told["after"])
+        if change.operation == "u" and before and self._key(before) != self._key(row):
+            self._gone(number, change, self._key(before))
+        row.update(self._beside(change))
+        if any(map(is_unchanged, row.values())):
+            self._lacking.append(len(self.rows))
+        self._append(number, change, row)
+
+    def fill(self) -> None:
+        """Give the rows what WAL has left out, because it is as it was: from the row before, here or in the log."""
+        if not self._lacking:
+            return
+        identities = self._identities(self.rows)
+        wanted = [identities[at] for at in self._lacking]
+        prior = self.piece.prior.rows(self.topic, wanted)
+        known = {tuple(row[name] for name in self.topic.primary_key): row for row in prior}
+        lacking = set(self._lacking)
+        for at, row in enumerate(self.rows):
+            assert not isinstance(row, Poison)
+            whole = self._filled(row, known.get(identities[at])) if at in lacking else row
+            if isinstance(whole, Poison):
+                self.rows[at] = whole
+            else:
+                self.rows[at] = known[identities[at]] = whole
+
+    def _filled(self, row: Mapping[str, Any], old: Mapping[str, Any] | None) -> Row | Poison:
+        if old is None or old.get(OPERATION) == DELETE:
+            names = ", ".join(name for name, value in row.items() if is_unchanged(value))
+            return Poison(MissingValue, f"the change leaves out {names}, and the log doesn't have the row before it")
+        return {name: old.get(name) if is_unchanged(value) else value for name, value in row.items()}
+
+    def _append(self, number: int, change: Change, row: Row) -> None:
+        self.rows.append(row)
+        self.numbers.append(number)
+        self.contents.append(change.content)
+
+    def _gone(self, number: int, change: Change, key: Row) -> None:
+        made_at = _EPOCH + timedelta(microseconds=change.made_at)
+        when = {} if self.topic.time is None else {self.topic.time: made_at}
+        self._append(number, change, {**key, **self._beside(change), **when, OPERATION: DELETE})
+
+    def _keys(self) -> list[Row]:
+        """The keys of the rows that are there before the next change."""
+        keys = {tuple(key.values()): key for key in self.piece.prior.keys(self.topic)}
+        for row, identity in zip(self.rows, self._identities(self.rows), strict=True):
+            if isinstance(row, Poison):
+                continue
+            if row.get(OPERATION) == DELETE:
+                keys.pop(identity, None)
+            else:
+                keys[identity] = dict(zip(self.topic.primary_key, identity, strict=True))
+        return list(keys.values())
+
+    def _read(self, row: Mapping[str, Any]) -> Row:
+        return {
+            name: self._readers[name](value) if name in self._readers and value is not None else value
+            for name, value in row.items()
+        }
+
+    def _beside(self, change: Change) -> Row:
+        declared = self.piece.declared
+        told = {
+            declared.message_time: _EPOCH + timedelta(microseconds=change.made_at),
+            declared.transaction: change.transaction,
+        }
+        return {name: value for name, value in told.items() if name is not None}
+
+    def _key(self, row: Mapping[str, Any]) -> Row:
+        return {name: row.get(name) for name in self.topic.primary_key}
+
+    def _identities(self, rows: Sequence[Mapping[str, Any] | Poison]) -> list[tuple[Any, ...]]:
+        """The keys of rows, as the log has them."""
+        kinds = {column.name: column.type for column in self.topic.columns}
+        columns = []
+        for name in self.topic.primary_key:
+            values = [None if isinstance(row, Poison) else row.get(name) for row in rows]
+            columns.append(column_of(values, kinds[name]).values.to_pylist())
+        return list(zip(*columns, strict=True))

@@ -1,0 +1,114 @@
+"""A tap: where the intake of one table gets its changes from, out of the one stream of its slot. Thread-safe."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from headwater.intake.postgres.change import Change, Transaction
+
+MOST_CHANGES = 100_000
+"""So many changes wait for the intake of a table; then all of the slot waits."""
+
+
+class Tap:
+    """The changes of one table behind the position that its log has; None before its snapshot."""
+
+    def __init__(self, topic: str, table: str, position: int | None, leave: Callable[[], None] = lambda: None) -> None:
+        self.topic = topic
+        self.table = table
+        self.start = position
+        self.durable = position
+        self.reached = position or 0
+        self.leave = leave
+        self._waiting: deque[Transaction] = deque()
+        self._count = 0
+        self._rows: deque[Sequence[Change]] = deque()
+        self._changed = threading.Condition()
+        self._error: BaseException | None = None
+        self._is_closed = False
+
+    # By who reads the slot
+
+    def put(self, transaction: Transaction) -> None:
+        """Add a transaction, when there is room for it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count < MOST_CHANGES or self._is_over)
+            self._waiting.append(transaction)
+            self._count += len(transaction.changes)
+            self._changed.notify_all()
+
+    def put_rows(self, changes: Sequence[Change]) -> None:
+        """Add rows of the snapshot, when there is room for them."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count < MOST_CHANGES or self._is_over)
+            self._rows.append(changes)
+            self._count += len(changes)
+            self._changed.notify_all()
+
+    def reach(self, position: int) -> None:
+        """Say that everything up to there was put."""
+        with self._changed:
+            self.reached = max(position, self.reached)
+            self._changed.notify_all()
+
+    def begin(self, position: int) -> None:
+        """Say that the snapshot is complete, and shows what was there at this position."""
+        with self._changed:
+            self.start = self.reached = position
+            self._changed.notify_all()
+
+    def fail(self, error: BaseException) -> None:
+        """End it: whoever reads gets this error."""
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify_all()
+
+    # By the intake
+
+    def snapshot(self) -> Iterator[Sequence[Change]]:
+        """The rows of the snapshot, as they come; when it is complete, `start` is its position."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._rows or self._error or self.start is not None)
+                self._raise()
+                if not self._rows:
+                    return
+                rows = self._rows.popleft()
+                self._count -= len(rows)
+                self._changed.notify_all()
+            yield rows
+
+    def take(self, seconds: float, most: int) -> list[Transaction]:
+        """The next transactions, of at least one and at most so many changes if there are more; waits for the first."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._error, seconds)
+            self._raise()
+            taken: list[Transaction] = []
+            while self._waiting and (not taken or most > 0):
+                taken.append(self._waiting.popleft())
+                most -= len(taken[-1].changes)
+                self._count -= len(taken[-1].changes)
+            self._changed.notify_all()
+            return taken
+
+    @property
+    def is_empty(self) -> bool:
+        """Tells whether nothing waits."""
+        return not self._waiting
+
+    def close(self) -> None:
+        """Want nothing more."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        self.leave()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_closed or self._error is not None
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
