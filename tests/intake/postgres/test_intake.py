@@ -33,6 +33,7 @@ def test_a_table_is_its_snapshot_and_every_change_after_it(shop: Shop) -> None:
         "BEGIN; INSERT INTO orders VALUES (9, 9); ROLLBACK",
         "TRUNCATE orders",
         f"BEGIN; INSERT INTO orders VALUES (4, 4, {LONG.format(3, 3)}); UPDATE orders SET customer = 5; COMMIT",
+        "UPDATE customers SET id = 6 WHERE id = 1",
         "DELETE FROM customers WHERE id = 3 OR id = 77",
     )
     shop.take_in()
@@ -43,7 +44,7 @@ def test_a_table_is_its_snapshot_and_every_change_after_it(shop: Shop) -> None:
         changes = project.read("customers").to_pylist()
         assert not project.dead("customers").num_rows
     assert [(row["id"], row["_op"]) for row in changes[2:]] == [
-        *[(3, "upsert"), (2, "delete"), (4, "upsert"), (1, "upsert"), (3, "delete")]
+        *[(3, "upsert"), (2, "delete"), (4, "upsert"), (1, "upsert"), (1, "delete"), (6, "upsert"), (3, "delete")]
     ]
     assert len({row["changed_in"] for row in changes[2:5]}) == len({row["_commit"] for row in changes[2:5]}) == 1
     again = shop.take_in()

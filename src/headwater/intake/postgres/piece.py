@@ -115,7 +115,8 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self._readers = readers_of(self.topic, self.piece.table.columns)
-        self._lacking: list[int] = []
+        self._lacking: dict[int, int] = {}
+        """The rows that WAL tells in part, and those by whose keys they were there before."""
 
     def add(self, number: int, change: Change) -> None:
         """Take a change: as the row after it, a row that is gone, or both where its key was changed."""
@@ -133,7 +134,8 @@ class _Reading:
             self._gone(number, change, self._key(before))
         row.update(self._beside(change))
         if any(map(is_unchanged, row.values())):
-            self._lacking.append(len(self.rows))
+            # a key that was changed comes as the delete of the old one and then, in place of an update, a creation
+            self._lacking[len(self.rows)] = len(self.rows) - (change.operation == "c")
         self._append(number, change, row)
 
     def fill(self) -> None:
@@ -141,20 +143,23 @@ class _Reading:
         if not self._lacking:
             return
         identities = self._identities(self.rows)
-        wanted = [identities[at] for at in self._lacking]
-        prior = self.piece.prior.rows(self.topic, wanted)
+        prior = self.piece.prior.rows(self.topic, [identities[before] for before in self._lacking.values()])
+        known: dict[tuple[Any, ...], Row | None]
         known = {tuple(row[name] for name in self.topic.primary_key): row for row in prior}
-        lacking = set(self._lacking)
+        gone: Row | None = None
         for at, row in enumerate(self.rows):
             assert not isinstance(row, Poison)
-            whole = self._filled(row, known.get(identities[at])) if at in lacking else row
-            if isinstance(whole, Poison):
-                self.rows[at] = whole
-            else:
-                self.rows[at] = known[identities[at]] = whole
+            identity = identities[at]
+            if row.get(OPERATION) == DELETE:
+                gone, known[identity] = known.get(identity), None
+                continue
+            old = gone if self._lacking.get(at, at) < at else known.get(identity)
+            whole = self._filled(row, old) if at in self._lacking else row
+            self.rows[at] = whole
+            known[identity] = None if isinstance(whole, Poison) else whole
 
     def _filled(self, row: Mapping[str, Any], old: Mapping[str, Any] | None) -> Row | Poison:
-        if old is None or old.get(OPERATION) == DELETE:
+        if old is None:
             names = ", ".join(name for name, value in row.items() if is_unchanged(value))
             return Poison(MissingValue, f"the change leaves out {names}, and the log doesn't have the row before it")
         return {name: old.get(name) if is_unchanged(value) else value for name, value in row.items()}
