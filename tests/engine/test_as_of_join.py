@@ -12,6 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater import testing
+from headwater.engine.small import Reach, SmallSlices
+from headwater.log.columns import KeptColumns
 from headwater.testing import Scenario
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -146,3 +148,33 @@ def test_why_and_late_tell_of_both_sides(spark: SparkSession) -> None:
         assert shop.project.views.late("inner_final")["tier"].to_pylist() == ["late"]
         ledger = shop.project.views.ledger("inner_final")
         assert (ledger.rows_in, ledger.used, ledger.late, ledger.remainder) == (5, 4, 1, 0)
+
+
+def test_a_small_step_reads_the_changes_that_are_asked_for_and_the_new_ones() -> None:
+    view = """
+        CREATE TABLE regions (region STRING, name STRING, at TIMESTAMP, WATERMARK FOR at AS at, PRIMARY KEY (region));
+        CREATE MATERIALIZED VIEW named AS
+        SELECT p.id, p.paid_at, c.tier, r.name FROM (SELECT * FROM payments WHERE amount > 0) p
+        JOIN customers FOR SYSTEM_TIME AS OF p.paid_at AS c ON p.customer = c.id AND p.region = c.region
+        LEFT JOIN regions FOR SYSTEM_TIME AS OF p.paid_at AS r ON r.region = p.region;
+    """
+    with testing.scenario(DECLARED.replace("id BIGINT", "id INT") + view) as shop:
+        project = shop.project
+        changes = {"id": list(range(60_000)), "tier": ["a"] * 60_000, "least": [0] * 60_000}
+        for region in "ns":
+            table = pa.table(
+                changes | {"region": [region] * 60_000, "changed_at": [START + timedelta(seconds=1)] * 60_000}
+            )
+            project.append("customers", table, history=True)
+            project.append("regions", {"region": region, "name": region, "at": START + timedelta(seconds=1)})
+        paid = {"region": "n", "amount": 3, "paid_at": START + timedelta(seconds=9)}
+        project.append("payments", [{"id": f"p{key}", "customer": key, **paid} for key in (7, 8, None)])
+        planned = project.plan().view("named")
+        logs = project.views.opened().catalog.logs(planned)
+        reaches = {name: Reach(1 if name == "customers" else 0, log.head, None, None) for name, log in logs.items()}
+        read = SmallSlices(planned, logs, KeptColumns()).read({**reaches, "customers": Reach(2, 2, None, None)})
+        assert read is not None
+        assert {scan.relation: rows.num_rows for scan, rows in read.items()} == {
+            "payments": 3, "customers": 2, "regions": 2,
+        }  # fmt: skip
+        assert SmallSlices(planned, logs, KeptColumns()).read(reaches) is None, "the second region's are new"

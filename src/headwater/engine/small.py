@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -85,7 +85,7 @@ class SmallSlices:
         tables: dict[Scan, pa.Table] = {}
         for scan in self.planned.scans:
             log, reach = self.logs[scan.relation], reaches[scan.relation]
-            rows = self._rows(log, scan, reach)
+            rows = _again(log, partial(self._found, log, scan, reach, self._asked_for(log, scan, tables)))
             if rows is None or sum(table.num_rows for table in tables.values()) + rows.num_rows > FEW:
                 return None
             tables[scan] = rows
@@ -118,10 +118,24 @@ class SmallSlices:
             masks.append(pc.and_(within, pc.less_equal(rows["_commit"], last)))
         return self._filtered(log, scan, files, masks)
 
-    def _rows(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
-        return _again(log, partial(self._found, log, scan, reach))
+    def _asked_for(
+        self, log: TopicLog, scan: Scan, tables: Mapping[Scan, pa.Table]
+    ) -> Sequence[Mapping[str, pa.Array]]:
+        """The values of a table's columns that rows read before ask for, by each who asks; nothing if all may be."""
+        step = self.planned.physical.step
+        look_ups = [look_up for look_up in step.looked_up if look_up.table == scan.relation] if step else []
+        kinds = log.topic.schema
 
-    def _found(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
+        def values(column: str, topic: str, theirs: str) -> pa.Array:
+            return pc.unique(pa.chunked_array(_columns(tables, topic, theirs), kinds.field(column).type))
+
+        return [{names[0]: values(*names) for names in look_up.columns} for look_up in look_ups]
+
+    def _found(
+        self, log: TopicLog, scan: Scan, reach: Reach, asked: Sequence[Mapping[str, pa.Array]] = ()
+    ) -> pa.Table | None:
+        if asked:
+            return self._looked_up(log, scan, reach, asked)
         files = files_of(log, scan, self.pace, 0, reach.last, reach.since, reach.after)
         size, keys = sum(file.rows for file in files), self._keys
         if size <= FEW and keys != ("_id",):  # whoever asks for copies needs no other rows
@@ -136,6 +150,22 @@ class SmallSlices:
             self.kept.read(log, file, keys).filter(self._mask(log, file, scan, reach, reach.near)) for file in near
         ]
         masks = self._of_keys(log, scan, reach, files, pa.concat_tables(recent))
+        few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
+        return self._filtered(log, scan, files, masks) if few else None
+
+    def _looked_up(
+        self, log: TopicLog, scan: Scan, reach: Reach, asked: Sequence[Mapping[str, pa.Array]]
+    ) -> pa.Table | None:
+        """The changes of a table that are new, or of keys that are asked for."""
+        files = log.snapshot().between(0, reach.last)
+        if sum(file.rows for file in files) > MANY:
+            return None
+        masks = []
+        for file in files:
+            commit = self.kept.read(log, file, ["_commit"])["_commit"]
+            new, read = pc.greater(commit, reach.after), pc.less_equal(commit, reach.last)
+            among = [self._among(log, file, values, read) for values in asked]
+            masks.append(reduce(pc.or_, among, pc.and_(new, read)))
         few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
         return self._filtered(log, scan, files, masks) if few else None
 
@@ -178,6 +208,12 @@ class SmallSlices:
         names = columns_of(scan, self.pace)
         parts = [self.kept.read(log, file, names).filter(mask) for file, mask in zip(files, masks, strict=True)]
         return pa.concat_tables(parts) if parts else arrow_schema(log.topic, names).empty_table()
+
+
+def _columns(tables: Mapping[Scan, pa.Table], topic: str, column: str) -> list[pa.Array]:
+    """A column of the rows of a topic, of all that was read of them."""
+    named = (rows[column] for scan, rows in tables.items() if scan.relation == topic and column in rows.column_names)
+    return [chunk for values in named for chunk in values.chunks]
 
 
 def _again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:

@@ -6,6 +6,7 @@ other rows: those that are in time count, and a row is final once the watermark 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Literal
@@ -92,6 +93,13 @@ class AsOfJoin(Stage):
             shown_as={name: names.get(column.lower()) if column else None for name, column in below.shown_as.items()}
         )
 
+    def from_left(self, expression: Expression) -> Expression | None:
+        """The same over the left side, of an expression that is one of its columns; None if it is another."""
+        named = {column.name.lower(): source for column, source in zip(self.columns, self.renames, strict=True)}
+        side, name = named.get(expression.reads[0].lower(), ("right", "")) if expression.is_column else ("right", "")
+        field = self.left.column(name) if side == "left" else None
+        return None if field is None else field.expression
+
     def _shown(self, side: Side) -> dict[str, str]:
         """The names that columns of one side have here, by those that they have there in lower case."""
         names: dict[str, str] = {}
@@ -121,3 +129,17 @@ def read_as_of(stage: Stage) -> set[Scan]:
     """The scans of tables whose rows are looked up as they were at an instant."""
     joins = (below for below in stage.walk() if isinstance(below, AsOfJoin))
     return {scan for join in joins for scan in scans_of(join.right)}
+
+
+def asked_by(stage: Stage) -> Iterator[tuple[Scan, Stage, Pairs]]:
+    """The tables whose rows are looked up, by whose rows, and the pairs of their keys.
+
+    Rows that were joined with another table before are the rows that they were.
+    """
+    for join in (below for below in stage.walk() if isinstance(below, AsOfJoin)):
+        left, pairs = join.left, join.key
+        while isinstance(left, AsOfJoin):
+            pairs = tuple((mine, other) for one, other in pairs if (mine := left.from_left(one)) is not None)
+            left = left.left
+        for scan in scans_of(join.right):
+            yield scan, left, pairs

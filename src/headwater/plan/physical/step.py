@@ -18,6 +18,7 @@ from headwater.operators import Aggregate, Expression, Filter, Project, Scan, St
 from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
+from headwater.operators.as_of_join.stage import asked_by
 from headwater.operators.join.stage import is_joined
 from headwater.operators.scan.stage import scans_of
 from headwater.plan.execution import parts_of, shows_events
@@ -29,6 +30,14 @@ from headwater.plan.physical.trace import NotTraced, Trace, trace_of
 
 _LONGEST = timedelta(days=365_000)
 """A longer retention than the calendar has: its rows are computed from all rows."""
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A table whose rows are looked up by columns of the log: of the table, of another topic, and its column."""
+
+    table: str
+    columns: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,8 @@ class Step:
     nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
     others, of which there may be none. `prepared`: two steps differ in nothing but their rows and the instants between
     which they lie, so that Spark's plan of a small one can be kept. Over all of time a `trace` leads from new rows to
-    those that they matter to; `untraced` is why there is none.
+    those that they matter to; `untraced` is why there is none. Of the tables `looked_up` the rows matter that are asked
+    for.
     """
 
     looks_back: Literal["reach", "events", "everything"]
@@ -60,6 +70,7 @@ class Step:
     prepared: bool
     trace: Trace | None = None
     untraced: str = ""
+    looked_up: tuple[LookUp, ...] = ()
 
 
 def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
@@ -84,7 +95,23 @@ def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *,
         prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
         trace=trace,
         untraced=untraced,
+        looked_up=_looked_up(root),
     )
+
+
+def _looked_up(root: Stage) -> tuple[LookUp, ...]:
+    """The tables of which only rows that are asked for matter: all who ask name them by columns of the log."""
+    found: list[LookUp] = []
+    for table, left, pairs in asked_by(root):
+        scans = list(scans_of(left))
+        columns = tuple(
+            (theirs.reads[0], scans[0].relation, column)
+            for mine, theirs in pairs
+            if len(scans) == 1 and mine.type == theirs.type and (column := _column_of(left, mine)) is not None
+        )
+        found.append(LookUp(table.relation, columns))
+    unknown = {look_up.table for look_up in found if not look_up.columns}
+    return tuple(look_up for look_up in found if look_up.table not in unknown)
 
 
 def _traced(root: Stage) -> tuple[Trace | None, str]:
