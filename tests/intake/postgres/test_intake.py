@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from tests.intake.postgres.shop import Shop
+from headwater.errors import SourceRefused
+from headwater.waiting import Until
+from tests.intake.postgres.shop import Shop, table_rows
+from tests.patience import until
 
 CUSTOMERS = "id INT PRIMARY KEY, name STRING, tier STRING"
 LONG = "(SELECT string_agg(md5(n::text), '') FROM generate_series({}, {} + 400) n)"
@@ -97,3 +101,32 @@ def test_values_are_exact(shop: Shop) -> None:
     assert taken.dead == len(letters) == len(odd)
     assert [letter["error"] for letter in letters] == ["wrong-type"] * len(odd)
     assert "infinity" in letters[1]["reason"]
+
+
+def test_a_column_that_is_dropped_stops_the_intake_before_the_first_row_without_it(shop: Shop) -> None:
+    database = shop.database
+    database.run("CREATE TABLE customers (id int PRIMARY KEY, name text, tier text)")
+    shop.declare("customers", CUSTOMERS)
+    shop.take_in()
+    with shop.opened() as project:
+        (intake,) = project.intakes.open()
+        halt, failed = Until(threading.Event()), []
+
+        def run() -> None:
+            try:
+                intake.run(halt)
+            except SourceRefused as refused:
+                failed.append(refused)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        database.run("INSERT INTO customers VALUES (1, 'ada', 'gold')", "ALTER TABLE customers ADD COLUMN more int")
+        database.run("INSERT INTO customers VALUES (2, 'ben', 'tin', 7)")
+        until(lambda: table_rows(project, "customers") == [(1, "ada", "gold"), (2, "ben", "tin")])
+        database.run("ALTER TABLE customers DROP COLUMN tier", "UPDATE customers SET name = 'Ada' WHERE id = 1")
+        until(lambda: not thread.is_alive())
+        assert 'declares the column "tier", which "public.customers" doesn\'t have' in str(failed[0])
+        assert table_rows(project, "customers") == [(1, "ada", "gold"), (2, "ben", "tin")]
+    database.run("ALTER TABLE customers ADD COLUMN tier text", "UPDATE customers SET tier = 'iron' WHERE id = 2")
+    shop.take_in()
+    assert shop.rows("customers") == [(1, "Ada", None), (2, "ben", "iron")], "nothing is lost"

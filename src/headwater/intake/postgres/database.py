@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -155,12 +155,7 @@ class Database:
     def check_table(self, topic: Table, table: SourceTable) -> None:
         """Refuse a table whose columns aren't those that are declared, or whose changes don't tell the declared key."""
         assert isinstance(topic.intake, Postgres)
-        beside = {topic.intake.message_time, topic.intake.transaction, topic.keeps_in}
-        missing = [
-            column.name
-            for column in topic.columns
-            if column.name not in beside and not {column.name, *column.aliases} & table.columns.keys()
-        ]
+        missing = missing_columns(topic, table.columns)
         if missing:
             raise self.refused(
                 f'declares the column "{missing[0]}", which "{table.name}" doesn\'t have',
@@ -284,6 +279,17 @@ class Database:
         defaults = {"database.hostname": "localhost", "database.port": "5432"}
         defaults |= {"database.user": "postgres", "database.dbname": told.get("user", "postgres")}
         return defaults | {names[name]: value for name, value in told.items() if name in names}
+
+
+def missing_columns(topic: Table, names: Collection[str]) -> list[str]:
+    """The columns that a table declares and that aren't among these names."""
+    assert isinstance(topic.intake, Postgres)
+    beside = {topic.intake.message_time, topic.intake.transaction, topic.keeps_in}
+    return [
+        column.name
+        for column in topic.columns
+        if column.name not in beside and not any(name in names for name in (column.name, *column.aliases))
+    ]
 
 
 def spell(position: int) -> str:

@@ -44,8 +44,7 @@ class PostgresInlet(Inlet):
         database = self._database
         with database.connected() as connection:
             database.check_rights(connection)
-            self._table = database.table(connection, self._declared.table)
-            database.check_table(self._topic, self._table)
+        self._look_at_table()
         at = positions.position(self._slot.name)
         self._prior = Prior(positions.log)
         self._tap = Tap(self._topic.name, self._table.name, at)
@@ -61,6 +60,11 @@ class PostgresInlet(Inlet):
             with database.connected() as connection:
                 self._target = database.head(connection)
                 database.beat(connection)
+
+    def _look_at_table(self) -> None:
+        with self._database.connected() as connection:
+            self._table = self._database.table(connection, self._declared.table)
+            self._database.check_table(self._topic, self._table)
 
     def _take_snapshot(self, positions: SourcePositions, tap: Tap) -> None:
         decoder = Decoder(self._topic)
@@ -111,7 +115,10 @@ class PostgresInlet(Inlet):
         if after == self._position:
             return []
         self._position = after
-        return [PostgresPiece.of(self._slot.name, taken, after, self._declared, self._table, self._prior)]
+        piece = PostgresPiece.of(
+            self._slot.name, taken, after, self._declared, self._table, self._prior, self._look_at_table
+        )
+        return [piece]
 
     @property
     def _is_at_target(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Messages, Poison, Records
 from headwater.intake.postgres.change import Change, Transaction
-from headwater.intake.postgres.database import SourceTable
+from headwater.intake.postgres.database import SourceTable, missing_columns
 from headwater.intake.postgres.values import is_unchanged, readers_of
 from headwater.intake.values import column_of
 from headwater.log import TopicLog
@@ -55,7 +55,11 @@ class Prior:
 
 @dataclass(frozen=True)
 class PostgresPiece:
-    """Changes of a table in the order of their transactions, and the position behind them."""
+    """Changes of a table in the order of their transactions, and the position behind them.
+
+    `look` refuses a table that no longer has what is declared: it is asked when a change lacks a column, as one that
+    was made before the column was there does too.
+    """
 
     source: str
     where: str
@@ -64,6 +68,7 @@ class PostgresPiece:
     declared: Postgres
     table: SourceTable
     prior: Prior
+    look: Callable[[], None]
 
     @classmethod
     def of(
@@ -74,6 +79,7 @@ class PostgresPiece:
         declared: Postgres,
         table: SourceTable,
         prior: Prior,
+        look: Callable[[], None],
     ) -> PostgresPiece:
         """The changes of transactions."""
         numbered = [
@@ -81,14 +87,14 @@ class PostgresPiece:
             for transaction in transactions
             for at, change in enumerate(transaction.changes)
         ]
-        return cls(source, source, after, numbered, declared, table, prior)
+        return cls(source, source, after, numbered, declared, table, prior, look)
 
     @classmethod
     def of_snapshot(
         cls, source: str, rows: Sequence[Change], first: int, declared: Postgres, table: SourceTable, prior: Prior
     ) -> PostgresPiece:
         """Rows of the snapshot; `first` is the number of the first of them."""
-        return cls(source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, table, prior)
+        return cls(source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, table, prior, lambda: None)
 
     def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
         """The changes as rows and dead letters."""
@@ -115,6 +121,7 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self._readers = readers_of(self.topic, self.piece.table.columns)
+        self._shape: Collection[str] = ()
         self._lacking: dict[int, int] = {}
         """The rows that WAL tells in part, and those by whose keys they were there before."""
 
@@ -129,6 +136,10 @@ class _Reading:
         if change.operation == "d":
             self._gone(number, change, self._key(before))
             return
+        if told["after"].keys() != self._shape:
+            self._shape = told["after"].keys()
+            if missing_columns(self.topic, self._shape):
+                self.piece.look()
         row = self._read(told["after"])
         if change.operation == "u" and before and self._key(before) != self._key(row):
             self._gone(number, change, self._key(before))
