@@ -7,7 +7,7 @@ it can be, so that the views that read it are checked too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -205,36 +205,52 @@ class _Check:
         late = late_rows(view, lowered.stage) if lowered and known else NOTHING.stage
         return late if isinstance(late, str) else Relation(late, late != NOTHING.stage)
 
-    def _plan(self, view: model.View) -> None:
-        context = self._context(view)
+    def _meant(self, view: model.View) -> model.View:
+        """The view, which holds its rows for ever if it reads tables alone: their rows have no end in time."""
+        tables_alone = (
+            view.materialized and view.retention is None and view.horizon is None and self._is_of_tables(view)
+        )
+        return replace(view, retention=model.FOREVER) if tables_alone else view
+
+    def _is_of_tables(self, view: model.View) -> bool:
+        read = [found for name in self._names_read(view) if (found := self._find(name)) is not None]
+        inlined = [found for found in read if isinstance(found, model.View) and not found.materialized]
+        others = [found for found in read if found not in inlined]
+        is_sql = isinstance(view.query, model.SqlQuery) and view not in read
+        known = all(isinstance(found, model.Table) for found in others) and all(map(self._is_of_tables, inlined))
+        return bool(read) and is_sql and known
+
+    def _plan(self, declared: model.View) -> None:
+        view = self._meant(declared)
+        context = replace(self._context(declared), view=view)
         relation = self._lower(context)
         root = relation.stage.pruned({field.name for field in relation.stage.visible})
         key, missing = key_of(view, root)
         if _is_sound(root):
             judge(context, root, missing, self.project.stores, self._unsettled(root))
             judge_equal_times(context, root, {topic.name: topic for topic in self.project.topics})
-        if self._find(view.name) is not view:
+        if self._find(view.name) is not declared:
             return
         self.lowered[view.name] = relation
         physical = decide(view, root, key)
         planned = PlannedView(view, root, key, physical, fingerprint(view, root, key, physical, self.project))
         self.planned[view.name] = planned
         judge_serving(context, planned, self.project.stores)
-        self._judge_executable(context, planned)
+        self._judge_executable(context, planned, declared)
 
-    def _judge_executable(self, context: Context, planned: PlannedView) -> None:
+    def _judge_executable(self, context: Context, planned: PlannedView, declared: model.View) -> None:
         """Report what is sound otherwise and can't be executed."""
         refused = is_refused(planned.view.name, self.findings)
         if refused or not planned.view.materialized or not _is_sound(planned.root):
             return
-        read_at = {table.name.lower(): context.origin(table) for table in self._references(planned.view)}
+        read_at = {table.name.lower(): context.origin(table) for table in self._references(declared)}
         self.findings += judge_executable(planned, read_at, self.planned)
 
     def _lower(self, context: Context) -> Relation:
         view = context.view
         if isinstance(view.query, model.PythonQuery):
             return apply(context, view.query)
-        tree = self.trees.get(id(view))
+        tree = context.tree
         if tree is None:
             return NOTHING
         judge_clauses(context, tree)

@@ -46,14 +46,13 @@ def judge_executable(
 def _tables(planned: PlannedView, read_at: Mapping[str, Origin | None]) -> Iterator[Finding]:
     as_of = read_as_of(planned.root)
     for scan in planned.scans:
-        if scan.kind == "table" and scan not in as_of:
+        if scan.kind == "table" and scan not in as_of and not planned.view.is_forever:
             yield _finding(
                 planned,
-                f'reads table "{scan.relation}", which no view can do in this version',
+                f'reads table "{scan.relation}" beside others, and doesn\'t hold every row for ever',
                 read_at.get(scan.relation.lower()),
-                detail="It will come: the declaration is right as it is.",
-                hint="Until then declare its changes with CREATE STREAM, and keep the newest of each key with QUALIFY "
-                "ROW_NUMBER() OVER (PARTITION BY key ORDER BY at DESC) = 1 and retention = '…'.",
+                detail="Its rows change without end, so that none is ever final.",
+                hint="Write WITH (retention = 'forever').",
             )
 
 

@@ -242,7 +242,7 @@ def parts_of(view: model.View, root: Stage, emit: Emit, key: Key) -> Aggregate |
     stateful = [stage for stage in root.walk() if stage.keeps_state]
     if view.every is not None or len(stateful) != 1 or by_panes(stateful[0]) is not None:
         return None
-    if root.group_key is None or any(scan.within is not None for scan in scans_of(root)):
+    if root.group_key is None or any(scan.within is not None or scan.kind == "table" for scan in scans_of(root)):
         return None
     known = emit is Emit.FINAL or _tells_groups_apart(key, root)
     return by_parts(stateful[0], forever=view.is_forever) if known else None

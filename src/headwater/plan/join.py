@@ -243,9 +243,11 @@ def _named(stage: Stage) -> str:
 def _tables(context: Context, left: Scope, right: Scope, at: exp.Expr) -> bool:
     """Tells whether a side is a table; if so, the join is refused, since its rows depend on when it is made."""
     tables = [side for side in (left, right) if is_table(side.stage)]
+    if tables and context.view.is_forever:
+        return True
     if len(tables) == 2:
-        hint = "Declare their changes with CREATE STREAM, and join those within a bound in time."
-        context.refuse(NotSupportedYet, "joins two tables, which is not supported yet", at, hint=hint)
+        hint = "Hold every row for ever: WITH (retention = 'forever')."
+        context.refuse(NotSupportedYet, "joins two tables and lets go of other rows", at, hint=hint)
     elif tables:
         other = right if tables[0] is left else left
         _refuse_unversioned(context, tables[0], other, at)

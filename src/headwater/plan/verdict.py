@@ -140,7 +140,8 @@ def _judge_retention(context: Context, root: Stage) -> None:
             detail=f"It states {model.spell_duration(view.retention)}: no row would ever count.",
             hint="Write how long a row counts, like retention = '7 days'.",
         )
-    if view.retention is not None and all(stage.reach is not None for stage in root.walk()):
+    holds = view.is_forever and any(scan.kind == "table" for scan in scans_of(root))
+    if view.retention is not None and not holds and all(stage.reach is not None for stage in root.walk()):
         _report(
             context,
             OptionRefused,
@@ -205,15 +206,15 @@ def _is_no_watermark(finding: Finding, context: Context) -> bool:
 
 
 def _judge_tables(context: Context, root: Stage) -> None:
-    for stage in root.walk():
+    for stage in root.walk() if not context.view.is_forever else ():
         if stage.keeps_state and not stage.joins_rows and any(is_table(below) for below in stage.inputs):
             _report(
                 context,
                 NotSupportedYet,
-                "computes over the rows of a table, which is not supported yet",
+                "computes over the rows of a table and lets go of others",
                 stage.origin,
                 detail="A change of the table would have to take back what its old row added.",
-                hint="Read the changes as a stream: declare it with CREATE STREAM.",
+                hint="Hold every row for ever: WITH (retention = 'forever').",
             )
 
 

@@ -98,15 +98,18 @@ class TracedView(SettleView):
     def _new_rows(self, step: Slice, scan: Scan) -> Iterator[pa.Table]:
         log, names = self.logs[scan.relation], columns_of(scan, step.pace)
         first, last = step.after(scan.relation) + 1, step.upto[scan.relation]
+        schema = arrow_schema(log.topic, names)
+        yield schema.empty_table()
         parts = [step.read[scan]] if step.read else (batch.rows for batch in read_log(log, first, last, names))
         for rows in parts:
-            yield rows.select(names).cast(arrow_schema(log.topic, names)).combine_chunks()
+            yield rows.select(names).cast(schema).combine_chunks()
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, with its new rows from memory if they are few."""
         whole = Slice(self.planned, self.logs, begin, upto, spark, self.folder)
-        read = None if begin is None else self._small.read(whole.reaches(only_new=True))
-        return whole if read is None else replace(whole, read=read)
+        if begin is None or whole.logged() > FEW:
+            return whole
+        return replace(whole, read={scan: pa.concat_tables(self._new_rows(whole, scan)) for scan in self._scans})
 
     # Beside the position
 

@@ -41,7 +41,9 @@ class Scan(Stage):
         return super().streaming._replace(obstacle=once if self.within is not None else None, stays_up=True)
 
     def pruned(self, needed: set[str]) -> Stage:
-        return replace(self, columns=only(self.columns, needed))
+        """The same of some columns; those that tell the rows of a table apart are needed to know which are current."""
+        kept = {*needed, *self.key} if self.kind == "table" else needed
+        return replace(self, columns=only(self.columns, kept))
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:

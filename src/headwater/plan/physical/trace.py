@@ -83,6 +83,8 @@ class _Tracer:
                 self._join(stage)
             case Aggregate() | Deduplicate() | TopN():
                 self._groups(stage)
+            case Scan(kind="table"):
+                self._versions(stage)
             case _:
                 pass
 
@@ -178,10 +180,18 @@ class _Tracer:
     def _look_up(self, scan: Scan, names: Names, taken: int) -> None:
         columns = self._columns(scan, names)
         self.steps.append(LookUp(columns, taken))
+        if scan.kind == "table":
+            self._versions(scan)
         if scan.unique:  # which of the copies of an event counts is decided among all
             ids = Columns(columns.scan, ("_id",))
             number = sum(isinstance(step, Take) for step in self.steps)
             self.steps += [Take(number, (ids,), with_null=False), LookUp(ids, number)]
+
+    def _versions(self, table: Scan) -> None:
+        """Find all versions of the rows of a table that were found: which of them is current is decided among all."""
+        keys = self._columns(table, table.key)
+        number = sum(isinstance(step, Take) for step in self.steps)
+        self.steps += [Take(number, (keys,), with_null=False), LookUp(keys, number)]
 
     # Keys
 

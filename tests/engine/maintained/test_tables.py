@@ -1,0 +1,165 @@
+"""Maintained views over tables: right under inserts, updates and deletes on both sides, as DuckDB has it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import headwater as hw
+from headwater.engine.maintained import traced
+from headwater.engine.maintained.arrangement import Arrangement
+
+START = datetime(2026, 1, 5, 12, tzinfo=UTC)
+TOPICS = """
+CREATE TABLE orders (id BIGINT, region INT, status STRING, total DECIMAL(10, 2), PRIMARY KEY (id));
+CREATE TABLE regions (id INT, name STRING, changed_at TIMESTAMP, PRIMARY KEY (id),
+  WATERMARK FOR changed_at AS changed_at - INTERVAL '1' SECOND);
+CREATE STREAM visits (number BIGINT NOT NULL, order_id BIGINT, made_at TIMESTAMP NOT NULL,
+  WATERMARK FOR made_at AS made_at - INTERVAL '1' SECOND);
+"""
+QUERIES = {
+    "open_orders": (
+        "",
+        "SELECT r.name, count(*) AS n, sum(o.total) AS total FROM orders o JOIN regions r ON o.region = r.id "
+        "WHERE o.status = 'open' GROUP BY r.name",
+    ),
+    "named": ("id", "SELECT o.id, o.status, r.name FROM orders o LEFT JOIN regions r ON o.region = r.id"),
+    "either": ("id, region", "SELECT o.id, r.id AS region FROM orders o FULL JOIN regions r ON o.region = r.id"),
+    "without": (
+        "id",
+        "SELECT id, total FROM orders o WHERE NOT EXISTS (SELECT 1 FROM regions r WHERE r.id = o.region)",
+    ),
+    "open_ones": ("", "SELECT id, total FROM orders WHERE status = 'open'"),
+    "per_status": ("", "SELECT status, count(*) AS n, max(total) AS most FROM orders GROUP BY status"),
+    "statuses": ("", "SELECT DISTINCT status, region FROM orders"),
+    "largest": (
+        "",
+        "SELECT region, id, total FROM orders "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY region ORDER BY total DESC, id) = 1",
+    ),
+    "visited": (
+        "number",
+        "SELECT v.number, v.order_id, o.status FROM visits v JOIN orders o ON o.id = v.order_id",
+    ),
+    "all_in_all": ("", "SELECT count(*) AS n, sum(total) AS total FROM orders"),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
+    views = []
+    for name, (key, query) in QUERIES.items():
+        options = [*([f"key = '{key}'"] if key else []), *(["retention = 'forever'"] if "visits" in query else [])]
+        declared = f"WITH ({', '.join(options)}) " if options else ""
+        views.append(f"CREATE MATERIALIZED VIEW {name} {declared}AS {query};")
+    (tmp_path / "headwater.toml").write_text('name = "tables"\n')
+    (tmp_path / "views.sql").write_text(TOPICS + "\n".join(views))
+    with hw.open(tmp_path) as opened:
+        yield opened
+
+
+Rows = dict[str, dict[int, dict[str, Any]]]
+
+
+def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[Rows]:
+    """Some commits of changes, some of them to keys that are not there; the rows that each table has then."""
+    rows: Rows = {"orders": {}, "regions": {}, "visits": {}}
+    for commit in range(commits):
+        at = (START + timedelta(seconds=commit)).isoformat()
+        made = {
+            chance.randrange(12): {
+                "region": chance.choice([1, 2, 3, None]),
+                "status": chance.choice(["open", "paid", None]),
+                "total": f"{chance.randint(0, 300) / 100:.2f}",
+            }
+            for _ in range(chance.randint(1, 5))
+        }
+        upsert(project, rows, "orders", made)
+        if chance.random() < 0.4:
+            take_away(project, rows, "orders", [chance.randrange(12)])
+        if chance.random() < 0.5:
+            name = chance.choice(["north", "south", "east"])
+            upsert(project, rows, "regions", {chance.randint(1, 4): {"name": name, "changed_at": at}})
+        if chance.random() < 0.2:
+            take_away(project, rows, "regions", [chance.randint(1, 4)], changed_at=at)
+        if chance.random() < 0.4:
+            visit = {"number": commit, "order_id": chance.randrange(12), "made_at": at}
+            rows["visits"][commit] = visit
+            project.append("visits", [visit])
+        yield rows
+
+
+def upsert(project: hw.Project, rows: Rows, table: str, made: dict[int, dict[str, Any]]) -> None:
+    project.append(table, [{"id": key, **values} for key, values in made.items()])
+    rows[table] |= {key: {"id": key, **values} for key, values in made.items()}
+
+
+def take_away(project: hw.Project, rows: Rows, table: str, keys: list[int], **more: Any) -> None:
+    project.delete(table, [{"id": key, **more} for key in keys])
+    for key in keys:
+        rows[table].pop(key, None)
+
+
+def expected(rows: Rows) -> dict[str, list[tuple[Any, ...]]]:
+    with duckdb.connect() as connection:
+        connection.sql("CREATE TABLE orders (id BIGINT, region INT, status VARCHAR, total DECIMAL(10, 2))")
+        connection.sql("CREATE TABLE regions (id INT, name VARCHAR, changed_at VARCHAR)")
+        connection.sql("CREATE TABLE visits (number BIGINT, order_id BIGINT, made_at VARCHAR)")
+        for table, known in rows.items():
+            for row in known.values():
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", list(row.values()))
+        return {name: in_order(connection.sql(query).fetchall()) for name, (_, query) in QUERIES.items()}
+
+
+def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=repr)
+
+
+def test_every_step_gives_the_rows_that_the_tables_have(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of one commit and of several, found by keys and as a whole, with what was kept and without it."""
+    chance = random.Random(29)
+    for number, rows in enumerate(feed(project, chance, 12)):
+        if chance.random() < 0.2 and number < 11:
+            continue
+        monkeypatch.setattr(traced, "FEW", 3 if chance.random() < 0.2 else 50_000)
+        if number % 4 == 3:
+            for kept in project.folder.rglob("rows*.json"):
+                kept.unlink()
+        assert [str(done.error) for done in project.catch_up() if done.error] == []
+        shown = {name: project.query(f"SELECT * FROM {name}").to_pylist() for name in QUERIES}
+        wanted = expected(rows)
+        for name in QUERIES:
+            assert in_order([tuple(row.values()) for row in shown[name]]) == wanted[name], name
+    for name in QUERIES:
+        assert project.verify(name).identical, name
+        assert project.views.ledger(name).remainder == 0, name
+
+
+def test_a_change_reads_the_rows_that_it_matters_to(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("open_orders", "named", "per_status")
+    at = START.isoformat()
+    order = {"region": 1, "status": "open", "total": "1.00"}
+    project.append("regions", [{"id": number, "name": f"r{number}", "changed_at": at} for number in range(100)])
+    made = [order | {"id": number, "region": number % 100, "status": f"s{number % 50}"} for number in range(1000)]
+    project.append("orders", made)
+    project.catch_up(*names)
+    found: list[int] = []
+    find = Arrangement.find
+
+    def counted(self: Arrangement, keys: Any) -> Any:
+        rows = find(self, keys)
+        found.append(0 if rows is None else rows.num_rows)
+        return rows
+
+    monkeypatch.setattr(Arrangement, "find", counted)
+    project.append("orders", [order | {"id": 5, "region": 7}])
+    project.delete("orders", [{"id": 6}])
+    project.catch_up(*names)
+    assert 0 < sum(found) < 300
+    assert [project.verify(name).identical for name in names] == [True] * len(names)
