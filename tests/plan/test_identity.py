@@ -54,3 +54,13 @@ def test_such_an_event_has_no_identity_left_to_deduplicate_by() -> None:
 def test_a_span_that_cannot_be_kept_is_refused(options: str, watermark: str, kind: type[Finding], summary: str) -> None:
     (finding,) = planned(options, watermark=watermark).errors
     assert (type(finding), finding.summary) == (kind, summary)
+
+
+@pytest.mark.parametrize(("kind", "said"), [("DOUBLE", "as a DECIMAL"), ("ARRAY<STRING>", "columns of their own")])
+def test_a_table_is_not_folded_by_values_that_can_not_be_found(kind: str, said: str) -> None:
+    parsed = sql.parse_declarations(
+        f"CREATE TABLE rates (code STRING, of {kind}, PRIMARY KEY (code, of));", "rates.sql"
+    )
+    (finding,) = plan.check(model.Project(name="bank", declarations=parsed.declarations)).errors
+    assert (finding.code(), said in (finding.hint or "")) == ("not-supported-yet", True)
+    assert f"a key of {kind}" in finding.summary

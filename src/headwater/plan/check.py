@@ -25,7 +25,7 @@ from headwater.plan.data import fingerprint
 from headwater.plan.equal_times import judge_equal_times
 from headwater.plan.executable import judge_executable
 from headwater.plan.graph import Edge, Graph, RelationKind
-from headwater.plan.identity import judge_identity
+from headwater.plan.identity import judge_identity, judge_key
 from headwater.plan.key import key_of
 from headwater.plan.late import late_rows
 from headwater.plan.lower import lower
@@ -105,6 +105,7 @@ class _Check:
         self.findings += judge_upcasts(self.project)
         for topic in self.project.topics:
             self.findings += judge_identity(topic)
+            self.findings += judge_key(topic)
             self.findings += judge_versions(topic)
             for personal in topic.personal:
                 self.findings.append(

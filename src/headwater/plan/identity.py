@@ -1,13 +1,15 @@
-"""The identity of events: what a stream may say about copies of an event, and the verdict on it."""
+"""Identity: what a stream may say about copies of an event, and what a table is folded by; the verdict on both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
 
+import pyarrow as pa
+
 from headwater import model
 from headwater.errors import Finding
-from headwater.findings import NoWatermark, OptionRefused
+from headwater.findings import NotSupportedYet, NoWatermark, OptionRefused
 
 
 def judge_identity(topic: model.Topic) -> Iterator[Finding]:
@@ -31,3 +33,19 @@ def judge_identity(topic: model.Topic) -> Iterator[Finding]:
             origin=origin,
             topic=name,
         )
+
+
+def judge_key(topic: model.Topic) -> Iterator[Finding]:
+    """The objections to the key of a table: changes must be found by it, and equal values must be alike."""
+    if not isinstance(topic, model.Table):
+        return
+    for column in (column for column in topic.columns if column.name in topic.primary_key):
+        if pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
+            floats = pa.types.is_floating(column.type)
+            yield NotSupportedYet(
+                f'table "{topic.name}" has a key of {model.spell_type(column.type)}, by which it can\'t be folded',
+                detail="0.0 and -0.0 are equal, and not alike." if floats else None,
+                hint="Declare it as a DECIMAL." if floats else "Declare what identifies a row as columns of their own.",
+                origin=topic.origin,
+                topic=topic.name,
+            )
