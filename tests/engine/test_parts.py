@@ -16,6 +16,7 @@ from headwater.engine import settle, small
 from headwater.engine.kept import KeptRows
 from headwater.engine.parts import Groups
 from headwater.engine.prepared import Prepared
+from headwater.engine.slice import Slice
 from headwater.operators.lowering.stamp import FINAL, KEEP, MARK, PARTS
 from tests.plan.planning import view
 
@@ -182,6 +183,27 @@ def test_a_small_step_is_computed_by_the_plan_that_was_prepared(
         project.catch_up("changing")
     assert len(executed) == 3, "every step but the first, which is as large as the log"
     assert project.verify("changing").identical
+
+
+def test_a_tick_closes_what_is_due_without_asking_spark(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in feed(project, random.Random(5), 4):
+        project.catch_up()
+    before = [fates(project, name) for name in NAMES]
+    monkeypatch.setattr(Prepared, "run", None)
+    monkeypatch.setattr(Slice, "groups", None)
+    project.log.tick("clicks", START + timedelta(hours=1))
+    done = project.catch_up()
+    monkeypatch.undo()
+    assert [caught_up.error for caught_up in done] == [None] * len(NAMES)
+    assert project.query("SELECT count(*) AS n FROM final").to_pylist()[0]["n"] > 0
+    assert [project.verify(name).identical for name in NAMES] == [True] * len(NAMES)
+    assert [fates(project, name) for name in NAMES] == before
+
+
+def fates(project: hw.Project, view: str) -> tuple[int, ...]:
+    """The number of rows that were read, used and late, and of those that nothing is known of."""
+    ledger = project.views.ledger(view)
+    return ledger.logged, ledger.used, ledger.late, ledger.remainder
 
 
 def test_a_step_of_long_rows_is_planned_anew(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
