@@ -169,6 +169,20 @@ def test_cores_that_slow_views_have_are_not_waited_for(place: Place) -> None:
     until(lambda: {follower.at for follower in slow} == {place.log.head})
 
 
+def test_who_waits_for_a_core_takes_it_from_one_that_is_slow(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "TURN", PATIENCE)  # nobody goes on without one
+    may_go = threading.Event()
+    may_go.set()
+    followers = [place.follow(name, lambda _: (may_go.wait(PATIENCE), None)[1]) for name in "abcd"]
+    place.until_together(*followers)
+    may_go.clear()
+    place.append()
+    own = place.pulses.of([place.log])
+    until(lambda: all(member.is_stepping for member in own._members))
+    may_go.set()
+    until(lambda: {follower.at for follower in followers} == {place.log.head})
+
+
 def test_one_that_fails_has_left_and_the_others_are_written(patient: None, place: Place) -> None:
     is_bad = threading.Event()
 

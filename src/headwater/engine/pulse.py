@@ -185,11 +185,22 @@ class Pulse:
             upto = member.upto(self._beat.upto)
         if member.halted():
             return None
-        free, patience = (self._others, APART) if member.is_apart else (self._cores, TURN)
-        member.core = free if free.acquire(timeout=patience) else None
+        self._take_core(member)
         member.began, member.is_stepping = time.monotonic(), True
         member.turns += 1
         return upto
+
+    def _take_core(self, member: Member) -> None:
+        """Wait for a core, and let nobody who is slow keep one."""
+        free, patience = (self._others, APART) if member.is_apart else (self._cores, TURN)
+        until = time.monotonic() + patience
+        while member.core is None and (rest := until - time.monotonic()) > 0:
+            if free.acquire(timeout=min(SLOW, rest)):
+                member.core = free
+                return
+            with self._changed:
+                self._beat.leave_slow()
+                self._changed.notify_all()
 
     def _is_slow(self, member: Member) -> bool:
         """Tells whether the others would be held up by a member that was apart; nothing is known of one that begins."""
