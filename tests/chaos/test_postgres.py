@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ import pytest
 from tests.intake.postgres.shop import Database, Shop
 from tests.patience import until
 from tests.servers.postgres import FormattedPostgres, format_postgres
+from tools import servers
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "1"))
 SEED = int(os.environ.get("CHAOS_SEED", "20260101"))
@@ -140,12 +140,11 @@ def differences(shop: Shop) -> list[str]:
 def test_tables_are_what_the_source_is_whatever_is_killed_or_restarted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = shutil.which("initdb")
-    if program is None:
-        pytest.skip("PostgreSQL is not there")
+    program = servers.find("postgres")
+    assert program is not None, "run `make servers`"
     chance = random.Random(SEED)
     random.seed(SEED)
-    with format_postgres(Path(program)) as formatted:
+    with format_postgres(program) as formatted:
         server = Server(formatted)
         database = Database(server.url)
         monkeypatch.setenv("SHOP_DB", database.url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from headwater.errors import HeadwaterError, SourceRefused, SourceReplaced, SourceUnavailable
 from tests.intake.postgres.shop import Database, Shop
 from tests.servers.postgres import start_postgres
+from tools import servers
 
 COLUMNS = "id INT PRIMARY KEY, name STRING"
 
@@ -96,10 +96,9 @@ def test_a_slot_that_is_gone_or_made_anew_is_refused(customers: Shop) -> None:
 def test_a_server_without_logical_decoding_and_a_wrong_password_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = shutil.which("initdb")
-    if program is None:
-        pytest.skip("PostgreSQL is not there")
-    with start_postgres(Path(program), "wal_level=replica") as server:
+    program = servers.find("postgres")
+    assert program is not None, "run `make servers`"
+    with start_postgres(program, "wal_level=replica") as server:
         database = Database(server.url)
         monkeypatch.setenv("SHOP_DB", database.url)
         shop = Shop(database, tmp_path)
