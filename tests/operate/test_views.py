@@ -255,7 +255,10 @@ def test_an_empty_log_gives_an_empty_view_with_the_right_columns(home: Path) -> 
 
 
 def test_what_cannot_be_executed_yet_is_refused_by_name(home: Path) -> None:
-    with hw.open(make(home / "project", "CREATE MATERIALIZED VIEW v AS SELECT code, rate FROM rates")) as project:
+    windows = "TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' HOUR) AS s"
+    joined = "JOIN events AS e ON e.id = s.id AND e.at BETWEEN s.at AND s.at + INTERVAL '1' HOUR"
+    view = f"CREATE MATERIALIZED VIEW v AS SELECT s.id FROM {windows} {joined}"
+    with hw.open(make(home / "project", view)) as project:
         with pytest.raises(CheckFailed) as refused:
             project.catch_up("v")
         assert [found.code() for found in refused.value.findings] == ["not-supported-yet"]
