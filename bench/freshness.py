@@ -1,7 +1,8 @@
 """Freshness: how long after an append its events are in a view's store, and with a subscriber over HTTP.
 
 Events come in five commits a second into views that emit changes: 1,000 or 10,000 a second into windows of ten seconds,
-one view of them or several, settled in parts or live; 2,000 a second into views that look back, behind a history that
+one view of them or several, settled in parts or live; into rows that are computed from one row, and into pairs; 2,000
+a second into views that look back, behind a history that
 fills what they look back on. Each commit's latency is measured from before the append until the batch that has read it
 is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
 each run warms up.
@@ -52,6 +53,11 @@ OVER = """
 SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
   RANGE BETWEEN INTERVAL '{}' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
 """
+ROWS = "SELECT id AS newest, upper(page) AS page, price * 2 AS twice, at FROM clicks WHERE id % 10 < 9"
+PAIRS = """
+SELECT r.id AS newest, l.id AS before, l.page FROM clicks l JOIN clicks r
+ON r.page = l.page AND r.id > l.id AND r.at BETWEEN l.at AND l.at + INTERVAL '1' MINUTE
+"""
 TOP = """
 SELECT page, window_end, n, newest, place FROM (
   SELECT page, window_end, n, newest, row_number() OVER (PARTITION BY window_end ORDER BY n DESC, page) AS place FROM (
@@ -92,6 +98,11 @@ CASES = (
     Case("thirty-two views", WINDOWS, 32, 1_000),
     Case("four views, live, 10,000", WINDOWS, 4, 10_000, execution="live"),
     Case("four views, 10,000", WINDOWS, 4, 10_000),
+    Case("rows, live", ROWS, 1, 1_000, key="newest", execution="live"),
+    Case("rows", ROWS, 1, 1_000, key="newest"),
+    Case("four views of rows", ROWS, 4, 1_000, key="newest"),
+    Case("pairs, live", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before", "live"),
+    Case("pairs", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before"),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
     Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
     Case("OVER 10 minutes", OVER.format(10), 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),

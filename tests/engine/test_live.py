@@ -16,7 +16,8 @@ from headwater.log import TopicLog
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SQL = """
 CREATE STREAM sales (id STRING, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
-CREATE MATERIALIZED VIEW twice AS SELECT id FROM sales UNION ALL SELECT concat(id, ' again') AS id FROM sales;
+CREATE MATERIALIZED VIEW twice WITH (execution = 'live') AS
+SELECT id FROM sales UNION ALL SELECT concat(id, ' again') AS id FROM sales;
 """
 
 

@@ -56,6 +56,16 @@ VIEWS = {
     "pairs_by_time": f"SELECT {PAIR}, l.at AS one_at, r.at AS other_at FROM u l LEFT JOIN u r ON {NEAR} AND r.v > 1",
     "all_pairs": f"SELECT {PAIR} FROM a l FULL JOIN b r ON {NEAR} AND l.v <> r.v",
     "partnered": f"SELECT id FROM a l WHERE EXISTS (SELECT 1 FROM b r WHERE {NEAR})",
+    "partnered_once": f"SELECT id, at FROM u l WHERE EXISTS (SELECT 1 FROM u r WHERE {NEAR} AND l.id <> r.id)",
+    "met": f"SELECT DISTINCT l.k, l.at FROM a l JOIN u r ON {NEAR}",
+    "met_again": f"SELECT p.one, p.at, r.id AS other FROM (SELECT l.id AS one, l.k, l.at FROM u l JOIN a r ON {NEAR}) p"
+    " JOIN u r ON p.k = r.k AND r.at BETWEEN p.at AND p.at + INTERVAL '2' SECOND",
+    "seen": "SELECT DISTINCT k, v, at FROM a",
+    "seen_in_windows": f"SELECT DISTINCT k, window_end FROM {TEN.format('u')}",
+    "in_windows": "SELECT id, v, window_end FROM HOP(TABLE u, DESCRIPTOR(at), INTERVAL '5' SECOND,"
+    " INTERVAL '10' SECOND) WHERE v <> 1",
+    "window_pairs": f"SELECT {PAIR}, l.window_end FROM {TEN.format('u')} l JOIN {TEN.format('b')} r"
+    " ON l.k = r.k AND l.window_end = r.window_end",
     "same_window": f"SELECT {PAIR}, l.window_end FROM {TEN.format('a')} l LEFT JOIN {TEN.format('b')} r"
     " ON l.k = r.k AND l.window_end = r.window_end",
     "pairs_in_windows": f"SELECT k, window_end, count(*) AS n FROM"

@@ -109,11 +109,11 @@ def test_what_was_compacted_meanwhile_is_read_where_it_is_now() -> None:
 @pytest.mark.parametrize(
     ("query", "keys"),
     [
-        (RECENT.format("shop"), ("shop",)),
-        (RECENT.format("shop, n"), ("shop", "n")),
+        (RECENT.format("shop"), (("shop",),)),
+        (RECENT.format("shop, n"), (("shop", "n"),)),
         (RECENT.format("lower(shop)"), ()),
         (RECENT.format("price"), ()),  # -0.0 is 0.0
-        (RECENT.format("p").replace("FROM sales", "FROM (SELECT *, shop AS p FROM sales WHERE n > 0)"), ("shop",)),
+        (RECENT.format("p").replace("FROM sales", "FROM (SELECT *, shop AS p FROM sales WHERE n > 0)"), (("shop",),)),
         (RECENT.replace("PARTITION BY {} ", ""), ()),
         (
             "SELECT window_end, id, p FROM (SELECT window_end, id, row_number() OVER"
@@ -123,6 +123,6 @@ def test_what_was_compacted_meanwhile_is_read_where_it_is_now() -> None:
         ),
     ],
 )  # fmt: skip
-def test_rows_matter_to_each_other_by_columns_that_the_log_has(query: str, keys: tuple[str, ...]) -> None:
+def test_rows_matter_to_each_other_by_columns_that_the_log_has(query: str, keys: tuple[tuple[str, ...], ...]) -> None:
     step = plan(query).view("v").physical.step
     assert (step.keys if step else ()) == keys

@@ -29,7 +29,10 @@ JOIN = (
 @pytest.mark.parametrize(
     ("query", "kept"),
     [
-        ("SELECT id FROM orders WHERE amount > 5", []),
+        (
+            "SELECT id FROM orders WHERE amount > 5",
+            ["settle: its position in the store; each step reads what is new"],
+        ),
         (
             WINDOWED.format(window=TUMBLE.format(stream="orders")),
             [

@@ -28,7 +28,7 @@ FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '2' SECOND) GROUP BY shop, win
 CREATE MATERIALIZED VIEW best WITH (emit = 'final') AS
 SELECT window_end AS until, max(total) AS most, count(*) AS n
 FROM TUMBLE(TABLE totals, DESCRIPTOR(window_end), INTERVAL '2' SECOND) GROUP BY window_end;
-CREATE MATERIALIZED VIEW pairs AS
+CREATE MATERIALIZED VIEW pairs WITH (execution = 'live') AS
 SELECT a.id AS first, b.id AS second, b.at FROM sales a JOIN sales b
 ON a.shop = b.shop AND a.id < b.id AND b.at BETWEEN a.at AND a.at + INTERVAL '1' SECOND;
 """

@@ -20,6 +20,7 @@ from headwater.store.sqlite import SqliteStore
 from tests.plan.planning import view
 
 COUNTED = "SELECT id, amount FROM orders"
+LIVE = "WITH (execution = 'live')"
 CHANGED = "SELECT id, amount * 2 AS amount FROM orders"
 
 
@@ -30,8 +31,8 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened.close()
 
 
-def versions(store: SqliteStore, tmp_path: Path, query: str = COUNTED) -> Versions:
-    return Versions(view(query), store, tmp_path / "state", {})
+def versions(store: SqliteStore, tmp_path: Path, query: str = COUNTED, options: str = LIVE) -> Versions:
+    return Versions(view(query, options), store, tmp_path / "state", {})
 
 
 def run(versions: Versions, chosen: Chosen, batches: int, unfinished: bool = False) -> None:
@@ -65,6 +66,22 @@ def test_a_version_whose_checkpoint_fits_is_gone_on_with(store: SqliteStore, tmp
     found = versions(store, tmp_path)
     run(found, found.choose(), batches=3, unfinished=unfinished)
     assert found.choose() == Chosen(1, resumes=True)
+
+
+def test_a_live_version_is_gone_on_with_in_small_steps_and_not_the_other_way_round(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    live, settled = versions(store, tmp_path), versions(store, tmp_path, options="")
+    run(live, live.choose(), batches=2)
+    assert settled.planned.is_settled
+    assert settled.choose() == Chosen(1, resumes=True)
+    target = target_of(settled.planned, 1)
+    empty = target.schema.empty_table()
+    position = Position(2, (("orders", 7),), datetime(2026, 1, 1, tzinfo=UTC))
+    epoch = store.open(target, settled.planned.fingerprint)
+    store.apply(target, epoch, Batch(empty, empty.select(list(target.key)), position))
+    assert settled.choose() == Chosen(1, resumes=True)
+    assert live.choose() == Chosen(2, resumes=False, rebuilt="its store is ahead of its checkpoint")
 
 
 def test_a_version_that_was_cut_off_before_its_first_batch_begins_again(store: SqliteStore, tmp_path: Path) -> None:

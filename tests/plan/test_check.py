@@ -1027,8 +1027,8 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
 @pytest.mark.parametrize(
     ("query", "options", "kind", "emit"),
     [
-        ("SELECT id FROM orders", "", "live", "changes"),
-        ("SELECT id FROM orders", "WITH (emit = 'final')", "live", "final"),
+        ("SELECT id FROM orders", "", "settle", "changes"),
+        ("SELECT id FROM orders", "WITH (emit = 'final')", "settle", "final"),
         ("SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1", "",
          "settle", "changes"),
         ("SELECT window_end, collect_set(id) AS ids FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) "
@@ -1039,13 +1039,15 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
         ("SELECT customer, window_start, window_end, count(*) AS n "
          "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
          "WITH (emit = 'changes', horizon = '1 day')", "settle", "changes"),
-        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "settle", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id "
+         "AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR", "", "live", "changes"),
         ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "live", "final"),
         ("SELECT o.id FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at = o.at",
          "WITH (emit = 'changes', key = 'id')", "settle", "changes"),
         ("SELECT o.id FROM orders o LEFT ANTI JOIN payments p ON o.id = p.order_id AND p.at = o.at", "",
          "settle", "final"),
-        ("SELECT o.id FROM orders o JOIN payments p ON p.at = o.at AND p.paid > o.amount", "", "live", "changes"),
+        ("SELECT o.id FROM orders o JOIN payments p ON p.at = o.at AND p.paid > o.amount", "", "settle", "changes"),
         ("SELECT o.id FROM orders o JOIN payments p ON p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR", "",
          "settle", "final"),
         ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", "WITH (retention = '1 day')",
@@ -1062,9 +1064,9 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
          "maintained", "changes"),
         ("SELECT customer, id FROM orders QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at) = 1",
          "WITH (retention = '1 day')", "settle", "changes"),
-        ("SELECT DISTINCT id, at FROM orders", "", "live", "changes"),
+        ("SELECT DISTINCT id, at FROM orders", "", "settle", "changes"),
         ("SELECT id, order_id FROM payments QUALIFY row_number() OVER (PARTITION BY id ORDER BY at) = 1", "",
-         "live", "changes"),
+         "settle", "changes"),
         ("SELECT window_end, max(n) AS n FROM (SELECT customer, window_end, count(*) AS n "
          "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY ALL) GROUP BY window_end", "",
          "settle", "changes"),
@@ -1079,6 +1081,9 @@ def test_the_execution_follows_from_the_shape(query: str, options: str, kind: st
 
 DAYS = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
 TUMBLED = "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY 1"
+PAIRED = (
+    "SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR"
+)
 RANKED = (
     "SELECT window_end, id, row_number() OVER (PARTITION BY window_end ORDER BY amount) AS place "
     "FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY)"
@@ -1089,6 +1094,9 @@ RANKED = (
     ("query", "wanted", "why"),
     [
         (TUMBLED, "live", "Spark's streaming keeps its aggregate"),
+        ("SELECT id FROM orders", "live", "every row is computed from one row"),
+        (PAIRED, "live", "Spark's streaming keeps its join"),
+        (PAIRED, "settle", "as declared"),
         (TUMBLED, "settle", "as declared"),
         (TUMBLED, "batch", "as declared"),
         (RANKED, "settle", "as declared"),
@@ -1105,16 +1113,9 @@ def test_the_author_may_choose_the_execution(query: str, wanted: str, why: str) 
     [
         (RANKED, "execution = 'live'", "Spark's streaming has no OVER windows.",
          "Write execution = 'settle' or 'batch', or leave it out."),
-        ("SELECT id FROM orders", "execution = 'settle'",
-         "Every row is computed from one row, so that there is nothing to wait for.",
-         "Write execution = 'live', or leave it out."),
         ("SELECT customer, window_start, window_end, count(*) AS n FROM "
          "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
          "execution = 'batch'", "Nothing says how far back an input can matter.",
-         "Write execution = 'live', or leave it out."),
-        ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at",
-         "execution = 'settle'",
-         "Its pairs are written as soon as both rows are there, and to settle them would keep them back.",
          "Write execution = 'live', or leave it out."),
     ],
 )  # fmt: skip

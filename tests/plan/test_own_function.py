@@ -69,7 +69,7 @@ def test_its_result_has_the_declared_type_and_derives_from_its_arguments(tmp_pat
     view = scored(tmp_path).checked().view("v")
     assert [str(column) for column in view.columns] == ["id STRING NOT NULL", "s DOUBLE"]
     assert {str(ancestor) for ancestor in view.lineage["s"]} == {"orders.weight", "orders.customer"}
-    assert view.execution.kind == "live"
+    assert view.execution.kind == "settle"
 
 
 def test_it_may_be_aggregated_grouped_by_and_called_by_sql_functions(tmp_path: Path) -> None:

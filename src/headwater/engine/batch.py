@@ -85,7 +85,9 @@ class BatchView:
         if instant is not None:
             early = _kept(as_of(self.planned, lowering, instant).view(self.planned.root)).where(~settled)
             return rows.where(settled).select(*shown).unionByName(early.select(*shown))
-        if self.planned.emit is Emit.FINAL and FINAL in rows.columns:
+        step = self.planned.physical.step
+        waits = self.planned.emit is Emit.FINAL and not (step is not None and step.as_they_come)
+        if waits and FINAL in rows.columns:
             rows = rows.where(settled)
         return rows.select(*shown)
 

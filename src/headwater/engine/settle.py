@@ -166,7 +166,7 @@ class SettleView:
         def small() -> Mapping[str, LogStream]:
             return self._streams(replace(limits, max_rows=FEW // len(self.planned.scans)), upto)
 
-        in_small_steps = begin is not None and not is_limited and self._how.adds == "parts" and self._may_prepare
+        in_small_steps = begin is not None and not is_limited and self._how.reads_new and self._may_prepare
         ends = Ends(self.planned, self._streams(limits, upto), far, small if in_small_steps else None)
         try:
             return self._settle(spark, ends, begin)

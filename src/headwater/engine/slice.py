@@ -149,7 +149,7 @@ class Slice(Span):
         rows = (lowering if instant is None else as_of(self.planned, lowering, instant)).view(self.planned.root)
         names, tests = rows.columns, [F.col(KEEP)] if KEEP in rows.columns else []
         shown = [F.col(f"`{column.name}`") for column in self.planned.columns]
-        if FINAL not in names:  # computed from one row, it is final when it comes
+        if self.step.as_they_come or FINAL not in names:  # there for good when it comes
             final = F.lit(self.settled_at).alias(FINAL)
             return _where(rows, [*tests, F.col(NEW)]).select(*shown, final, F.lit(False).alias(OPEN))
         tests += [] if after is None else [F.col(FINAL) > F.lit(after)]
@@ -192,13 +192,14 @@ class Slice(Span):
                 frame = self.frames.get(stage) or self._frame(stage, self.read[stage])
                 return memory_scan(frame, stage, self.pace, moved=self.step.paired)
             log, reach = self.logs[stage.relation], self._reaches[stage.relation]
-            if only_new and self.step.looks_back != "events":
-                return batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
+            if self.step.looks_back == "nothing" or (only_new and self.step.looks_back != "events"):
+                rows = batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
+                return rows if only_new else rows.withColumn(NEW, F.lit(True))
             return slice_scan(self.spark, log, stage, self.pace, reach.after, reach.last, reach.since)
 
         planned = self.planned
         lowering = Lowering(scan, planned.view.grace, False, True, planned.sight, tally, physical=planned.physical)
-        lowering = replace(lowering, retention=self.planned.retention, settled_at=self.settled_at)
+        lowering = replace(lowering, sliced=True, retention=self.planned.retention, settled_at=self.settled_at)
         return lowering if self.step.looks_back == "everything" else replace(lowering, taken=self._taken)
 
     def _frame(self, stage: Scan, rows: pa.Table) -> DataFrame:

@@ -4,9 +4,9 @@ A step that follows a topic has some thousands of rows. What costs time then is 
 rows between tasks and compiling code for a query that runs once. So the rows of a small step are read by Arrow, column
 by column from memory where they were read before, and given to a session that has one partition and interprets.
 
-What a window function says of the rows in a slice depends on the rows of their partitions alone: of those that the
-slice only looks back on, the ones with other keys are left out before Spark sees them. A slice of a second over an hour
-of many keys becomes small that way.
+What a window function says of the rows in a slice depends on the rows of their partitions alone, and rows that are
+paired have equal keys: of those that the slice only looks back on, the ones with other keys are left out before Spark
+sees them. A slice of a second over an hour of many keys becomes small that way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,13 +53,20 @@ def small_session(spark: SparkSession) -> SparkSession:
 @dataclass(frozen=True)
 class Reach:
     """The rows of a topic for a slice: commits up to `last`; those after `after` are new, of the others it has those
-    that are later than `since`. Rows that are new, or later than `near`, are the slice; it looks back on the rest.
+    that are later than `since`, or none. Rows that are new, or later than `near`, are the slice; it looks back on the
+    rest.
     """
 
     after: int
     last: int
     since: datetime | None
     near: datetime | None
+    only_new: bool = False
+
+    @property
+    def first(self) -> int:
+        """The first commit that is looked at."""
+        return self.after + 1 if self.only_new else 0
 
 
 @dataclass(frozen=True)
@@ -76,16 +83,23 @@ class SmallSlices:
         return self.planned.physical.pace
 
     @property
-    def _keys(self) -> tuple[str, ...]:
+    def _keys(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of each scan, where rows with other keys are of no matter."""
         step = self.planned.physical.step
         return step.keys if step else ()
 
     def read(self, reaches: Mapping[str, Reach]) -> Mapping[Scan, pa.Table] | None:
         """The rows of every scan, each in log order; None if they are too many."""
         tables: dict[Scan, pa.Table] = {}
-        for scan in self.planned.scans:
+        copies = self._keys == (("_id",),)  # whoever asks for copies needs no other rows
+        recent = cache(partial(self._recent, reaches)) if copies or self._size(reaches) > FEW else None
+        for number, scan in enumerate(self.planned.scans):
             log, reach = self.logs[scan.relation], reaches[scan.relation]
-            rows = _again(log, partial(self._found, log, scan, reach, self._asked_for(log, scan, tables)))
+            if asked := self._asked_for(log, scan, tables):
+                rows = _again(log, partial(self._looked_up, log, scan, reach, asked))
+            else:
+                keys = self._keys[number] if self._keys else ()
+                rows = _again(log, partial(self._found, log, scan, reach, keys, recent))
             if rows is None or sum(table.num_rows for table in tables.values()) + rows.num_rows > FEW:
                 return None
             tables[scan] = rows
@@ -131,25 +145,55 @@ class SmallSlices:
 
         return [{names[0]: values(*names) for names in look_up.columns} for look_up in look_ups]
 
+    def _size(self, reaches: Mapping[str, Reach]) -> int:
+        """The rows of the files that are looked at."""
+        scans = ((scan, self.logs[scan.relation], reaches[scan.relation]) for scan in self.planned.scans)
+        return sum(file.rows for scan, log, reach in scans for file in self._files(log, scan, reach))
+
+    def _files(self, log: TopicLog, scan: Scan, reach: Reach) -> list[DataFile]:
+        return files_of(log, scan, self.pace, reach.first, reach.last, reach.since, reach.after)
+
+    def _recent(self, reaches: Mapping[str, Reach]) -> list[pa.Array] | None:
+        """The values of each key in the slice, in whichever scan they are; None if its rows are too many."""
+        tables = []
+        for scan, names in zip(self.planned.scans, self._keys, strict=True):
+            log = self.logs[scan.relation]
+            rows = _again(log, partial(self._near, log, scan, reaches[scan.relation], names))
+            if rows is None:
+                return None
+            tables.append(rows.rename_columns([str(number) for number in range(len(names))]))
+        return [pc.unique(column) for column in pa.concat_tables(tables).columns]
+
+    def _near(self, log: TopicLog, scan: Scan, reach: Reach, names: Sequence[str]) -> pa.Table | None:
+        """Columns of the rows of a slice, without those that it looks back on; None if they are too many."""
+        near = files_of(log, scan, self.pace, 0, reach.last, reach.near, reach.after)
+        if sum(file.rows for file in near) > FEW:
+            return None
+        parts = [
+            self.kept.read(log, file, names).filter(self._mask(log, file, scan, reach, reach.near)) for file in near
+        ]
+        return pa.concat_tables(parts) if parts else arrow_schema(log.topic, list(names)).empty_table()
+
     def _found(
-        self, log: TopicLog, scan: Scan, reach: Reach, asked: Sequence[Mapping[str, pa.Array]] = ()
+        self,
+        log: TopicLog,
+        scan: Scan,
+        reach: Reach,
+        keys: Sequence[str],
+        recent: Callable[[], list[pa.Array] | None] | None,
     ) -> pa.Table | None:
-        if asked:
-            return self._looked_up(log, scan, reach, asked)
-        files = files_of(log, scan, self.pace, 0, reach.last, reach.since, reach.after)
-        size, keys = sum(file.rows for file in files), self._keys
-        if size <= FEW and keys != ("_id",):  # whoever asks for copies needs no other rows
+        """The rows of a scan: those with the keys of `recent` rows, or all, where there is nothing to ask for them."""
+        files = self._files(log, scan, reach)
+        size = sum(file.rows for file in files)
+        if recent is None or (not keys and size <= FEW):
             masks = [self._mask(log, file, scan, reach, reach.since) for file in files]
             return self._filtered(log, scan, files, masks)
-        near = files_of(log, scan, self.pace, 0, reach.last, reach.near, reach.after)
-        if not keys or size > MANY or sum(file.rows for file in near) > FEW:
+        values = recent() if keys and size <= MANY else None
+        if values is None:
             return None
-        if not near:  # a tick: nothing is asked of what was there before
+        if not any(map(len, values)):  # a tick: nothing is asked of what was there before
             return self._filtered(log, scan, [], [])
-        recent = [
-            self.kept.read(log, file, keys).filter(self._mask(log, file, scan, reach, reach.near)) for file in near
-        ]
-        masks = self._of_keys(log, scan, reach, files, pa.concat_tables(recent))
+        masks = self._of_keys(log, scan, reach, files, dict(zip(keys, values, strict=True)))
         few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
         return self._filtered(log, scan, files, masks) if few else None
 
@@ -173,20 +217,19 @@ class SmallSlices:
         """The rows of a file that are new, or later than an instant."""
         commit = self.kept.read(log, file, ["_commit"])["_commit"]
         read, time = pc.less_equal(commit, reach.last), paced_by(scan, self.pace)
+        if reach.only_new:
+            return pc.and_(read, pc.greater(commit, reach.after))
         if since is None or time is None:
             return read
         at = self.kept.read(log, file, [time])[time]
         return pc.and_(read, pc.or_(pc.greater(commit, reach.after), pc.greater(at, pa.scalar(since, at.type))))
 
     def _of_keys(
-        self, log: TopicLog, scan: Scan, reach: Reach, files: Sequence[DataFile], recent: pa.Table
+        self, log: TopicLog, scan: Scan, reach: Reach, files: Sequence[DataFile], values: Mapping[str, pa.Array]
     ) -> list[pa.ChunkedArray]:
         """The rows of each file whose keys occur in the slice, or are copies of such a row with other keys."""
         wanted = [self._mask(log, file, scan, reach, reach.since) for file in files]
-        masks = [
-            self._among(log, file, {name: pc.unique(recent[name]) for name in recent.column_names}, mask)
-            for file, mask in zip(files, wanted, strict=True)
-        ]
+        masks = [self._among(log, file, values, mask) for file, mask in zip(files, wanted, strict=True)]
         if "_id" not in columns_of(scan, self.pace):
             return masks
         ids = [self.kept.read(log, file, ["_id"]).filter(mask) for file, mask in zip(files, masks, strict=True)]

@@ -82,15 +82,17 @@ class Span:
 
     def reaches(self, *, only_new: bool = False) -> Mapping[str, Reach]:
         """The rows of each topic that matter, or those that are new."""
-        near, since = self.since(self.planned.physical.waits), self.since(self.planned.physical.reach)
+        near = _NEVER if self.step.as_they_come else self.since(self.planned.physical.waits)
+        since = self.since(self.planned.physical.reach)
         since = since if self.step.looks_back != "everything" else None
         if self.begin and since is not None and self.step.looks_back == "events" and not self.again:
             return {name: Reach(self.after(name), last, self._first(name), _NEVER) for name, last in self.upto.items()}
+        only_new = only_new or self.step.looks_back == "nothing"
         since = _NEVER if only_new else since
         # of a table any change can be the newest one of its key
         looked_up = {scan.relation for scan in self.planned.scans if scan.kind == "table"} if not only_new else ()
         return {
-            name: Reach(self.after(name), last, None if name in looked_up else since, near)
+            name: Reach(self.after(name), last, None if name in looked_up else since, near, only_new)
             for name, last in self.upto.items()
         }
 

@@ -15,6 +15,7 @@ from headwater.engine.scan import columns_of, memory_schema, told_new
 from headwater.engine.slice import Slice
 from headwater.engine.source import arrow_schema
 from headwater.engine.span import BEGAN_AT, SETTLED_AT
+from headwater.operators import Scan
 from headwater.operators.lowering.ledger import LOGGED, Tally
 from headwater.operators.lowering.stamp import NEW, PARTS
 
@@ -33,7 +34,7 @@ class StepPlan:
         """The plan of the steps of a view, of which this is one; None if it can't be prepared."""
         if not some.step.prepared:
             return None
-        tally, scans, adds = Tally(), some.planned.scans, some.step.adds == "parts"
+        tally, scans, adds = Tally(), _scans(some), some.step.adds == "parts"
         inputs = _inputs(some)
 
         def model(frames: Mapping[str, DataFrame]) -> Slice:
@@ -57,7 +58,7 @@ class StepPlan:
         assert some.began_at is not None
         tables = {
             _name(number): told_new(some.read[scan], some.begin.commits[scan.relation] if some.begin else 0)
-            for number, scan in enumerate(some.planned.scans)
+            for number, scan in enumerate(_scans(some))
         }
         tables |= {} if known is None else {_KNOWN: known}
         rows, counts = self.prepared.run(tables, {BEGAN_AT: some.began_at, SETTLED_AT: some.settled_at})
@@ -77,11 +78,16 @@ def _gives_back(prepared: Prepared, known: pa.Schema) -> bool:
 
 def _inputs(some: Slice) -> list[Input]:
     inputs = []
-    for number, scan in enumerate(some.planned.scans):
+    for number, scan in enumerate(_scans(some)):
         topic, columns = some.logs[scan.relation].topic, columns_of(scan, some.pace)
         schema = arrow_schema(topic, columns).append(pa.field(NEW, pa.bool_()))
         inputs.append(Input(_name(number), schema, memory_schema(topic, columns)))
     return inputs
+
+
+def _scans(some: Slice) -> list[Scan]:
+    """The scans of a view; those of equal rows are one."""
+    return list(dict.fromkeys(some.planned.scans))
 
 
 def _name(number: int) -> str:

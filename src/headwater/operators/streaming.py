@@ -33,7 +33,8 @@ class Streaming(NamedTuple):
 
     The `obstacle` says why it can't be carried out. Of what is `unchanging` no changes are kept: it is emitted when it
     is final, or rather settled where that shows it earlier (`shown_early`). What `stays_up` is never moved below the
-    watermark; what is `stamped` reads the stamps of rows.
+    watermark; what is `stamped` reads the stamps of rows. What `only_adds` shows rows for good as soon as what they are
+    made of is there: more rows below give more rows of it, and none is waited for.
     """
 
     link: Link
@@ -42,3 +43,4 @@ class Streaming(NamedTuple):
     shown_early: bool = False
     stays_up: bool = False
     stamped: bool = False
+    only_adds: bool = False

@@ -15,6 +15,7 @@ import pyarrow as pa
 from headwater import model
 from headwater.operators import Ancestor, Scan, Stage
 from headwater.operators.scan.stage import scans_of
+from headwater.plan.execution import executions
 from headwater.plan.physical.key import Key
 from headwater.plan.physical.view import Physical
 from headwater.plan.planned import Plan, PlannedOutlet, PlannedView
@@ -33,7 +34,7 @@ def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, pro
     kept = {
         "root": _data(root, lineage=False),
         "key": _data(key),
-        "execution": [execution.kind, execution.emit.value, _data(execution.horizon)],
+        "execution": [_kept_as(view, root, physical), execution.emit.value, _data(execution.horizon)],
         "lateness": _data((view.grace, view.horizon, view.retention)),
         "pace": _data(physical.pace),
         "publishes": _data(physical.publishes),
@@ -47,6 +48,20 @@ def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, pro
     if filled := {scan.relation: columns for scan in scans_of(root) if (columns := _filled(scan, project))}:
         kept["filled"] = filled
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _kept_as(view: model.View, root: Stage, physical: Physical) -> str:
+    """The execution whose position in the store says all that is known of a view.
+
+    Rows that are written as they come, and groups in parts that are written as they change, are at a commit as Spark's
+    streaming has them there: a version that was live is gone on with.
+    """
+    step = physical.step
+    if step is None:
+        return physical.execution.kind
+    in_parts = step.adds == "parts" and physical.execution.emit is model.Emit.CHANGES
+    is_as_live = (step.as_they_come or in_parts) and "live" in executions(view, root)
+    return "live" if is_as_live else physical.execution.kind
 
 
 def _filled(scan: Scan, project: model.Project) -> dict[str, Any]:

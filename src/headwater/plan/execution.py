@@ -1,11 +1,12 @@
 """Executions: how a view can be kept up to date, and what it can emit.
 
-*live* is Spark's own streaming operators. It is chosen for every shape for which they were measured to give the rows
+*live* is Spark's own streaming operators. It can be had for every shape for which they were measured to give the rows
 of a batch query, whatever the batching. *settle* is everything else: one batch query per advance of the watermark over
-a slice of event time. Groups that end and can be kept in parts are settled too: a small step of theirs is a sixth of
-the work of a micro-batch. So are final rows of windows that overlap many times: combined from panes they cost less than
-kept one by one. *maintained* are views that hold every row for ever (`retention = 'forever'`): a step computes what
-the new rows touch. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
+a slice of event time. What has small steps is settled too, because one is a sixth of the work of a micro-batch: rows
+that are written as they come, of one row each, or of rows that are not far apart in time; and groups that end and can
+be kept in parts. So are final rows of windows that overlap many times: combined from panes they cost less than kept one
+by one. *maintained* are views that hold every row for ever (`retention = 'forever'`): a step computes what the new rows
+touch. *batch* is the same query over the whole log; only the author of a view chooses it. *inline* is a
 view without a store, whose stages are taken in by whoever reads it.
 
 `emit = 'changes'` writes rows as they change, `emit = 'final'` once, when they are settled. Spark's streaming keeps no
@@ -31,6 +32,10 @@ from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.state import horizon
 
+NEAR = timedelta(minutes=10)
+"""The farthest that rows are looked back on in small steps, unless the view says so: Spark's streaming keeps on disk
+what is farther, and doesn't look at it again."""
+
 
 def execution(view: model.View, root: Stage) -> Execution:
     """The execution of the view. An `emit` that can't be kept is refused by `refused_emit`."""
@@ -41,17 +46,18 @@ def execution(view: model.View, root: Stage) -> Execution:
             "inline", "a view without a store is taken in by those that read it", emit, "", span, settles(root)
         )
     if view.is_forever and view.execution != "batch":
-        why = "every row counts for ever, and a step computes what the new ones touch"
-        return Execution("maintained", why, *_settled_emit(view, root), None, settles(root))
+        touched = "every row counts for ever, and a step computes what the new ones touch"
+        return Execution("maintained", touched, *_settled_emit(view, root), None, settles(root))
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
     obstacle = _not_live(view, root)
     if obstacle is None and view.execution is None:
-        obstacle = _overlapping(view, root) or _shown_early(view, root) or _in_parts(view, root)
+        better = (_in_small_steps, _overlapping, _shown_early, _in_parts)
+        obstacle = next((reason for choose in better if (reason := choose(view, root)) is not None), None)
     if obstacle is not None:
         return Execution("settle", obstacle, *_settled_emit(view, root), span, settles(root))
     emitted = _live_emit(view, root, next(_append_only(root), None))
-    return Execution("live", _why_live(root), *emitted, span, settles(root))
+    return Execution("live", _why_live(view, root), *emitted, span, settles(root))
 
 
 def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]:
@@ -84,9 +90,7 @@ def _not_live(view: model.View, root: Stage) -> str | None:
 
 
 def _not_settled(view: model.View, root: Stage) -> str | None:
-    if _is_row_by_row(root) and _not_live(view, root) is None:
-        return "every row is computed from one row, so that there is nothing to wait for"
-    if _not_live(view, root) is None and _gives_pairs(root):
+    if _not_live(view, root) is None and _gives_pairs(root) and not as_they_come(view, root):
         return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
     return "nothing says how far back an input can matter" if _horizon(view, root) is None else None
 
@@ -122,6 +126,38 @@ def _gives_pairs(root: Stage) -> bool:
     return is_joined(root) and not any(stage.groups_rows for stage in root.walk())
 
 
+def as_they_come(view: model.View, root: Stage) -> bool:
+    """Tells whether the rows of a view are written as they come: as soon as what they are made of is there, for good.
+
+    A step then shows what it couldn't show without its new rows. One that is shown at a cadence is looked at as it was;
+    and what Spark's streaming doesn't show so, `final` or without a key, is shown when it is final.
+    """
+    if view.every is not None or view.is_forever or not settles(root) or not all(map(_only_adds, root.walk())):
+        return False
+    if any(is_table(scan) or scan.within is not None for scan in scans_of(root)):
+        return False
+    if shows_events(root) or _not_live(view, root) is None:
+        return True
+    return view.emit is not Emit.FINAL and key_of(view, root)[0].kind != "row"
+
+
+def _only_adds(stage: Stage) -> bool:
+    return not stage.keeps_state or stage.streaming.only_adds
+
+
+def _in_small_steps(view: model.View, root: Stage) -> str | None:
+    """Tells why rows are written as they come in small steps, rather than by Spark's streaming, if they are."""
+    if not as_they_come(view, root):
+        return None
+    if _is_row_by_row(root):
+        return "every row is computed from one row, and a step computes those that are new"
+    span = _horizon(view, root)
+    if span is None or span > NEAR:
+        return None
+    back = f", and looks {model.spell_duration(span)} back" if span else ""
+    return f"its rows are there for good once they come: a step computes those that are new{back}"
+
+
 def shows_events(root: Stage) -> bool:
     """Tells whether a view shows events of streams that say what is unique, as they come: in no window, and each once.
 
@@ -148,7 +184,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
                 "Its rows are never final, and have no key by which a change could find them.",
                 "Declare what tells its rows apart with key = '…', or show the rank.",
             )
-        if view.emit is Emit.CHANGES and _not_live(view, root):
+        if view.emit is Emit.CHANGES and _not_live(view, root) and not as_they_come(view, root):
             return "Its rows have no key by which a change could find them.", _remedy_of_key(root)
     append_only = next(_append_only(root), None)
     if view.emit is Emit.CHANGES and append_only and settles(root) and _horizon(view, root) is None:
@@ -255,9 +291,12 @@ def _tells_groups_apart(key: Key, root: Stage) -> bool:
     return {group.shown_as[column.name] for column in group.fields} <= set(key.columns)
 
 
-def _why_live(root: Stage) -> str:
+def _why_live(view: model.View, root: Stage) -> str:
     if root.is_stateless:
         return "every row is computed from one row"
+    span = _horizon(view, root)
+    if view.execution is None and as_they_come(view, root) and span is not None:
+        return f"its rows look {model.spell_duration(span)} back, farther than those of small steps do"
     names = [stage.noun for stage in root.walk() if stage.keeps_state]
     return f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
 
@@ -273,7 +312,7 @@ def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[
 def _settled_emit(view: model.View, root: Stage) -> tuple[Emit, str]:
     if view.emit is not None:
         return view.emit, "as declared"
-    if root.is_stateless:
+    if root.is_stateless or as_they_come(view, root):
         return Emit.CHANGES, "a row is written once"
     if settles(root) and key_of(view, root)[0].kind == "row":
         return Emit.FINAL, "its rows have no key by which a change could find them"

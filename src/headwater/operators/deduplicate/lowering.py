@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headwater.operators import Deduplicate
-from headwater.operators.lowering.columns import columns_of, values_of
+from headwater.operators.lowering.columns import columns_of, oldest, values_of
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import END, FINAL, MARK, POSITION
+from headwater.operators.lowering.stamp import END, FINAL, MARK, NEW, POSITION
 from headwater.operators.lowering.trace import behind, gathered
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 from headwater.operators.topn.lowering import first_rows
@@ -30,9 +30,11 @@ def _(stage: Deduplicate, lowering: Lowering) -> Rows:
         kept = F.min(POSITION).alias(POSITION), F.max(MARK).alias(FINAL), *gathered(rows.frame)
         return Rows(rows.frame.groupBy(*columns_of(stage)).agg(*kept))
     keys = {f"{_KEY}{number}": F.expr(key.sql) for number, key in enumerate(stage.keys)}
-    frame = rows.frame.withColumns(keys).dropDuplicates([*keys, MARK])
-    final = [F.col(MARK).alias(FINAL)] if lowering.settled else []
-    return Rows(frame.select(*columns_of(stage), F.col(MARK).alias(END), POSITION, *final, *behind(frame)))
+    frame = rows.frame.withColumns(keys)
+    frame = oldest(frame, [*keys, MARK]) if lowering.as_they_come else frame.dropDuplicates([*keys, MARK])
+    more = [F.col(MARK).alias(FINAL)] if lowering.settled else []
+    more += [F.col(NEW)] if lowering.as_they_come else []
+    return Rows(frame.select(*columns_of(stage), F.col(MARK).alias(END), POSITION, *more, *behind(frame)))
 
 
 @taken_in.register

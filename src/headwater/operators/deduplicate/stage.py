@@ -70,7 +70,8 @@ class Deduplicate(Ranked):
         obstacle = None if self.ends else "its groups have no end in time and are recomputed over what is retained"
         if self.order:
             obstacle = "Spark's streaming can't keep the first row by an order"
-        return Streaming(Link("distinct"), None if self.is_by_identity else obstacle)
+        obstacle = None if self.is_by_identity else obstacle
+        return Streaming(Link("distinct"), obstacle, only_adds=obstacle is None)
 
     def kept(self, grace: timedelta) -> Iterator[Kept]:
         if not self.is_by_identity:

@@ -15,22 +15,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from sqlglot import exp
 
 from headwater.findings import NotSupportedYet
 from headwater.operators import Expression, Join, Stage
-from headwater.operators.lowering.columns import values_of
+from headwater.operators.lowering.columns import RANK, values_of
 from headwater.operators.lowering.ends import end_of, times_among
 from headwater.operators.lowering.ledger import Rows, merged
-from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, POSITION, later, spell_interval
+from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, NEW, POSITION, later, spell_interval
 from headwater.operators.lowering.trace import NOTHING, behind
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 from headwater.plan.join import conjuncts_of
 from headwater.sql import spell
 
-_KEY = "__join"
+_KEY, _ROW = "__join", "__own"
 _MILLISECOND = timedelta(milliseconds=1)
 _ALWAYS = "TIMESTAMP '1970-01-01 00:00:00'"
 _KINDS = {
@@ -59,7 +59,7 @@ def _(stage: Join, lowering: Lowering) -> Rows:
     times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
     keys = [[pair[number] for pair in stage.equal] for number in (0, 1)]
     left, right = (_side(lowering, *side) for side in zip(stage.inputs, times, keys, strict=True))
-    return Rows(_joined(stage, left, right, settled=lowering.settled))
+    return Rows(_joined(stage, left, right, settled=lowering.settled, as_they_come=lowering.as_they_come))
 
 
 def _side(lowering: Lowering, stage: Stage, time: str | None, keys: Sequence[Expression]) -> Side:
@@ -88,7 +88,7 @@ def _(stage: Join, frame: DataFrame, side: int) -> DataFrame:
     return frame.select("*", *values_of(pair[side] for pair in stage.equal))
 
 
-def _joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> DataFrame:
+def _joined(stage: Join, left: Side, right: Side, *, settled: bool = False, as_they_come: bool = False) -> DataFrame:
     """The pairs, under the names that the stage gives them, with `POSITION`, and `END` and `FINAL` where known.
 
     Live, a pair is final as soon as it is there; `settled`, when the watermark has passed both of its rows.
@@ -97,13 +97,31 @@ def _joined(stage: Join, left: Side, right: Side, *, settled: bool = False) -> D
     other = _with_keys(right.frame, [pair[1].sql for pair in stage.equal]).alias("r")
     if settled:
         one, other = _read_once(stage, one, other)
-    pairs = one.join(other, F.expr(" AND ".join(_conditions(stage))), _KINDS[stage.kind])
+    condition = F.expr(" AND ".join(_conditions(stage)))
+    if as_they_come and stage.kind == "semi":
+        pairs = _partnered(one, other, condition)
+    else:
+        pairs = one.join(other, condition, _KINDS[stage.kind])
     sides = {"left": "l", "right": "r"}
     shown = [
         F.col(f"{sides[side]}.`{name}`").alias(field.name)
         for (side, name), field in zip(stage.renames, stage.columns, strict=True)
     ]
-    return pairs.select(*shown, *_carried(stage, left.windowed, settled), *_behind(stage, left.frame))
+    new = [_new()] if as_they_come else []
+    return pairs.select(*shown, *_carried(stage, left.windowed, settled), *new, *_behind(stage, left.frame))
+
+
+def _partnered(one: DataFrame, other: DataFrame, condition: Column) -> DataFrame:
+    """The rows of one side that have a partner, once each and with the oldest: which is new if all of them are."""
+    own, partner = f"l.{_ROW}", f"r.{NEW}"
+    numbered = one.withColumn(_ROW, F.monotonically_increasing_id()).alias("l")
+    first = F.row_number().over(Window.partitionBy(own).orderBy(partner))
+    return numbered.join(other, condition).withColumn(RANK, first).where(F.col(RANK) == 1)
+
+
+def _new() -> Column:
+    """Tells whether a pair is new: one of its rows is."""
+    return (F.col(f"l.{NEW}") | F.col(f"r.{NEW}")).alias(NEW)
 
 
 def _read_once(stage: Join, one: DataFrame, other: DataFrame) -> tuple[DataFrame, DataFrame]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Literal
@@ -133,7 +133,8 @@ class Join(Stage):
         if self.window is None and self.bound is not None:
             link = Link(self.kind, self.bound.direction)
         unchanging = "outer joins" if self.is_outer else None
-        return Streaming(link, self._streaming_obstacle, unchanging, shown_early=self.is_outer)
+        adds = self.kind in ("inner", "semi")
+        return Streaming(link, self._streaming_obstacle, unchanging, shown_early=self.is_outer, only_adds=adds)
 
     @property
     def _streaming_obstacle(self) -> str | None:
@@ -206,6 +207,16 @@ class Join(Stage):
 
 def _qualified(side: str, expression: Expression) -> str:
     return f"{side}.{expression}" if expression.is_column else f"{side}: {expression}"
+
+
+def shared_by_pairs(stage: Stage) -> Iterator[Sequence[tuple[Stage, Expression]]]:
+    """The columns of both sides that are equal in the pairs of a join, and of one type; of no other stage any."""
+    if not isinstance(stage, Join):
+        return
+    for left, right in stage.equal:
+        columns = stage.left.column_of(left), stage.right.column_of(right)
+        if columns[0] is not None and columns[1] is not None and columns[0].type == columns[1].type:
+            yield (stage.left, left), (stage.right, right)
 
 
 def is_joined(stage: Stage) -> bool:

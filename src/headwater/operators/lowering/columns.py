@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headwater.operators import Expression, Named, Stage
-from headwater.operators.lowering.stamp import CARRIED, COMMIT, FINAL, ID, KEEP, PARTS, POSITION, ROW, TIME
+from headwater.operators.lowering.stamp import CARRIED, COMMIT, FINAL, ID, KEEP, NEW, PARTS, POSITION, ROW, TIME
 
 RANK, ROWS = "__rank", "__rows"
 
@@ -17,6 +17,12 @@ def earliest(frame: DataFrame, keys: list[str]) -> DataFrame:
     """Of the rows with the same keys the first in the log: which of them is counted must not depend on the slice."""
     rank = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {COMMIT}, {ROW})"
     return frame.withColumn(RANK, F.expr(rank)).where(F.col(RANK) == 1).drop(RANK, COMMIT, ROW)
+
+
+def oldest(frame: DataFrame, keys: list[str]) -> DataFrame:
+    """Of the rows with the same keys one that is not new, if there is one."""
+    rank = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {NEW})"
+    return frame.withColumn(RANK, F.expr(rank)).where(F.col(RANK) == 1).drop(RANK)
 
 
 def every() -> Column:

@@ -111,7 +111,8 @@ class Lowering:
     that nobody need run; where they are the ones that are wanted (`turned_away`), they take the place of the others.
     Where it is said which groups are `needed`, no others are computed, and windows that overlap are made of panes.
 
-    Where a scan gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
+    Where scans give the rows of a slice, which tell of themselves whether they are new, it is `sliced`. Where a scan
+    gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled. Where the `totals` of such groups are given, they are not made from the rows.
@@ -127,6 +128,7 @@ class Lowering:
     tally: Tally | None = None
     bare: bool = False
     turned_away: bool = False
+    sliced: bool = False
     taken: Callable[[Scan], DataFrame] | None = None
     retention: timedelta | None = None
     settled_at: datetime | None = None
@@ -135,6 +137,12 @@ class Lowering:
     needed: Needed | None = None
     late: list[LateRows] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def as_they_come(self) -> bool:
+        """Tells whether every row says if it is new: if it couldn't be made of the rows that were there before."""
+        step = self.physical.step
+        return self.sliced and step is not None and step.as_they_come
 
     def view(self, root: Stage) -> DataFrame:
         """The rows of a view, each event once where its stream says what is unique."""

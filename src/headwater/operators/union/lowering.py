@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from headwater.operators import Union
 from headwater.operators.lowering.columns import carried, columns_of
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import COMMIT, END, FINAL, ID, KEEP, LAST, MARK, POSITION, ROW
+from headwater.operators.lowering.stamp import COMMIT, END, FINAL, ID, KEEP, LAST, MARK, NEW, POSITION, ROW
 from headwater.operators.lowering.trace import behind
 from headwater.operators.lowering.walk import Lowering, lowered
 
@@ -41,7 +41,8 @@ def _of_groups(stage: Union, parts: list[Rows], lowering: Lowering) -> Rows:
         frame = part.frame
         if FINAL not in frame.columns:
             frame = lowering.enter_by_time(part, branch).frame
-            frame = frame.select(*columns_of(branch), POSITION, F.col(MARK).alias(FINAL), *behind(frame))
+            new = [F.col(NEW)] if lowering.as_they_come else []
+            frame = frame.select(*columns_of(branch), POSITION, F.col(MARK).alias(FINAL), *new, *behind(frame))
         pairs = zip(columns_of(branch), stage.columns, strict=True)
         frames.append(frame.select(*(column.alias(field.name) for column, field in pairs), *carried(frame)))
     return Rows(_united_groups(frames, KEEP))

@@ -30,7 +30,7 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
     is_live, is_settled = chosen.kind == "live", chosen.kind in ("settle", "maintained", "batch")
     totals, parts = kept_totals(view, root, chosen, pace), kept_parts(view, root, chosen, key)
     operators = operators_of(root, chosen, totals, parts)
-    step = step_of(root, chosen, operators, keyed=key.kind != "row") if is_settled else None
+    step = step_of(view, root, chosen, operators, keyed=key.kind != "row") if is_settled else None
     waiting = waits(root, sight)
     return Physical(
         execution=chosen,
@@ -45,6 +45,7 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
         publishes=published(root, key.columns, pace, sight),
         first_copies=shows_events(root),
         written_once=chosen.emit is model.Emit.FINAL
+        or (step is not None and step.as_they_come)
         or (not is_settled and not any(stage.groups_rows for stage in root.walk())),
         admitted_once=not root.is_stateless and not is_joined(root) and len(list(scans_of(root))) == 1,
         checks_key=root.is_opaque and key.kind == "declared" and bool(key.columns),

@@ -11,6 +11,7 @@ from headwater.plan.physical.view import Physical
 
 _STAMPS = {"_watermark": "event time", "_arrived_at": "arrival"}
 _BACK = {
+    "nothing": "what is new",
     "reach": "what its rows can reach",
     "events": "back to the oldest of its new events",
     "everything": "the whole log",
@@ -55,7 +56,10 @@ def _step(physical: Physical) -> Iterator[str]:
     if step.untraced:
         yield f"all is computed anew, because {step.untraced}"
     if step.keys:
-        yield f"rows of the same {', '.join(step.keys)} matter to each other"
+        names = (" and ".join(dict.fromkeys(key)) for key in zip(*step.keys, strict=True))
+        yield f"rows of the same {', '.join(names)} matter to each other"
+    if step.as_they_come:
+        yield "rows are written as they come"
     if step.shows_open:
         yield "what is open is shown"
 

@@ -31,6 +31,8 @@ def kept_between_steps(view: model.View, root: Stage, execution: Execution, pace
     """The state that a settled view keeps beside its rows."""
     if step.adds is not None:
         return tuple(_added_to(step, view.grace, forever=view.is_forever))
+    if step.looks_back == "nothing":
+        return (Kept("settle", "its position in the store; each step reads what is new"),)
     if step.looks_back == "events":
         position = "its position in the store; each step reads the log from its oldest new event on"
         return (Kept("settle", position),)

@@ -19,9 +19,9 @@ from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
 from headwater.operators.as_of_join.stage import asked_by
-from headwater.operators.join.stage import is_joined
+from headwater.operators.join.stage import is_joined, shared_by_pairs
 from headwater.operators.scan.stage import scans_of
-from headwater.plan.execution import parts_of, shows_events
+from headwater.plan.execution import as_they_come, parts_of
 from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.physical.operators import Operator, Way
@@ -44,11 +44,14 @@ class LookUp:
 class Step:
     """The computation of a step of a settled view.
 
-    It `looks_back` as far as the view reaches, to the oldest of its new events (whose copies happened with it), or over
-    the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it `adds` those of
-    its new rows to them, and reads no others; `grouped_by` are the keys of its groups that are columns of the log, each
-    with its column. Of the rows that it looks back on those matter that share `keys` with one in the slice; without
-    any, all do. Of the stage `shown`, the last that has groups, only the groups are made that the step shows.
+    It `looks_back` on nothing, as far as the view reaches, to the oldest of its new events (whose copies happened with
+    it), or over the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it
+    `adds` those of its new rows to them, and reads no others; `grouped_by` are the keys of its groups that are columns
+    of the log, each with its column. Of the rows that it looks back on those matter that share `keys` with one in the
+    slice, of which each scan has as many; without any, all do. Of the stage `shown`, the last that has groups, only the
+    groups are made that the step shows.
+
+    `as_they_come`: rows are shown, for good, in the step whose new rows they could not be made without.
 
     `shows_open`: rows are shown before they are final, and known again by their key. `from_log`: a step asks for
     nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
@@ -58,38 +61,47 @@ class Step:
     for.
     """
 
-    looks_back: Literal["reach", "events", "everything"]
+    looks_back: Literal["nothing", "reach", "events", "everything"]
     adds: Literal["panes", "totals", "parts"] | None
     aggregate: Aggregate | None
     grouped_by: tuple[tuple[str, str], ...]
-    keys: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
     shown: Stage | None
     shows_open: bool
     from_log: bool
+    as_they_come: bool
     paired: bool
     prepared: bool
     trace: Trace | None = None
     untraced: str = ""
     looked_up: tuple[LookUp, ...] = ()
 
+    @property
+    def reads_new(self) -> bool:
+        """Tells whether a step costs what its new rows cost, however it is cut."""
+        return self.looks_back == "nothing" or self.adds == "parts"
 
-def step_of(root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
+
+def step_of(view: model.View, root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
     """The step of a view, from its operators; `keyed` if a store finds its rows by a key."""
     scans = list(scans_of(root))
     panes, totals, parts = _kept_panes(operators, scans), _kept_totals(operators), _kept_parts(operators)
     slices, once = execution.kind == "settle" or parts is not None, any(scan.within is not None for scan in scans)
-    copies = shows_events(root) or (parts is not None and any(scan.unique for scan in scans))
+    unique, at_once = any(scan.unique for scan in scans), as_they_come(view, root)
+    copies = unique and (root.is_stateless or parts is not None)
     stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
     trace, untraced = _traced(root) if execution.kind == "maintained" and parts is None else (None, "")
     return Step(
-        looks_back=("events" if copies else "reach") if slices else "everything",
+        looks_back=_back(root, copies=copies, at_once=at_once) if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
         aggregate=panes or totals or parts,
         grouped_by=_grouped_by(parts) if parts and len(scans) == 1 else (),
-        keys=(("_id",) if len(scans) == 1 else ()) if copies else _keys(root, scans),
-        shown=stateful[-1] if stateful and slices else None,
-        shows_open=execution.emit is model.Emit.CHANGES and keyed and bool(stateful),
-        from_log=execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once,
+        keys=((("_id",),) if len(scans) == 1 else ()) if copies else _keys(root, scans, at_once=at_once),
+        shown=stateful[-1] if stateful and slices and not at_once else None,
+        shows_open=execution.emit is model.Emit.CHANGES and keyed and bool(stateful) and not at_once,
+        from_log=at_once
+        or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
+        as_they_come=at_once,
         paired=once or is_joined(root),
         # what is taken once is looked up by another query, and a function reads its inputs as it likes
         prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
@@ -119,6 +131,12 @@ def _traced(root: Stage) -> tuple[Trace | None, str]:
         return trace_of(root), ""
     except NotTraced as reason:
         return None, str(reason)
+
+
+def _back(root: Stage, *, copies: bool, at_once: bool) -> Literal["nothing", "reach", "events"]:
+    if copies:
+        return "events"
+    return "nothing" if at_once and root.is_stateless else "reach"
 
 
 def _kept_panes(operators: Sequence[Operator], scans: Sequence[Scan]) -> Aggregate | None:
@@ -170,17 +188,25 @@ def _is_bare(scan: Scan) -> bool:
     return not scan.unique and scan.within is None and scan.time is not None and scan.kind == "stream"
 
 
-def _keys(root: Stage, scans: Sequence[Scan]) -> tuple[str, ...]:
-    """The columns of a topic that rows must share to matter to each other, if a view says so; else none.
+def _keys(root: Stage, scans: Sequence[Scan], *, at_once: bool) -> tuple[tuple[str, ...], ...]:
+    """The columns of topics that rows must share to matter to each other, if a view says so; else none.
 
-    What a window function says of a row depends on the rows of its partition alone.
+    What a window function says of a row depends on the rows of its partition alone; a pair has equal keys, and so have
+    rows that are the same.
     """
-    stateful = [stage for stage in root.walk() if stage.keeps_state]
-    if len(stateful) != 1 or len(scans) != 1 or not stateful[0].by_partition:
+    stateful = [stage for stage in root.walk() if stage.keeps_state and not stage.is_by_identity]
+    if len(stateful) != 1 or len(scans) != len(stateful[0].inputs) or not (at_once or stateful[0].by_partition):
         return ()
-    keys = [_column_of(below, key) for below in stateful[0].inputs for key in stateful[0].group_keys]
-    exact = [key for key in keys if key is not None]
-    return tuple(dict.fromkeys(exact)) if len(exact) == len(keys) else ()
+    (stage,) = stateful
+    alone = ([(below, key)] for below in stage.inputs for key in stage.group_keys)
+    shared = shared_by_pairs(stage) if stage.joins_rows else alone
+    keys = [[_column_of(*side) for side in sides] for sides in shared]
+    exact = dict.fromkeys(tuple(name for name in key if name is not None) for key in keys if None not in key)
+    if not exact or (stage.by_partition and any(None in key for key in keys)):
+        return ()
+    columns = tuple(zip(*exact, strict=True))
+    told_apart = len(set(scans)) == len(scans) or len(set(columns)) == 1  # one scan that is read twice is read once
+    return columns if told_apart else ()
 
 
 def _column_of(stage: Stage, key: Expression) -> str | None:
