@@ -68,6 +68,19 @@ def test_a_kept_plan_answers_for_the_rows_and_the_instants_that_it_is_given(plan
     assert sold(other) == {"c": 7}
 
 
+def test_instants_that_are_compared_with_the_same_are_told_apart(own: PreparingSession) -> None:
+    """Spark computes what two conditions share once; an instant is no part of that, though each is put in later."""
+
+    def per_shop_in_a_minute(frames: Mapping[str, DataFrame], at: Instants) -> DataFrame:
+        later = F.timestamp_micros(F.unix_micros("at") + F.lit(60_000_000))
+        return frames["__sales"].where((later > F.lit(at["after"])) & (later <= F.lit(at["until"])))
+
+    plan = prepare(own, [INPUT], ["after", "until"], per_shop_in_a_minute)
+    assert plan is not None
+    rows, _ = plan.run({"__sales": sales(("a", 1, 1), ("b", 2, 4), ("c", 4, 5))}, between(2, 5))
+    assert rows["shop"].to_pylist() == ["b"]
+
+
 def test_each_execution_has_counts_of_its_own(plan: Prepared) -> None:
     executions = [plan.run({"__sales": sales(*[("a", 1, 1)] * count)}, between(0, 5)) for count in (3, 0, 2)]
     assert [sold(rows) for rows, _ in executions] == [{"a": 3}, {}, {"a": 2}]

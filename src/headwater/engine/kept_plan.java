@@ -117,6 +117,15 @@ class Whole implements Partition {
     public boolean org$apache$spark$Partition$$super$equals(Object other) { return super.equals(other); }
 }
 
+/** The place of an instant. It equals no other: Spark computes what is equal once, and both are empty while it looks. */
+class Place extends GenericInternalRow {
+    Place() { super(new Object[1]); }
+
+    public boolean equals(Object other) { return this == other; }
+
+    public int hashCode() { return System.identityHashCode(this); }
+}
+
 /** A plan that is computed where it is called, over rows and at instants that it is given. */
 public class KeptPlan {
     private static final AtomicLong TASKS = new AtomicLong(1L << 62); // Spark counts its own from 0
@@ -141,7 +150,7 @@ public class KeptPlan {
             by.put(names.get(number), given.get(number));
         }
         for (int number = 0; number < marks.size(); number++) {
-            instants.add(new GenericInternalRow(new Object[1]));
+            instants.add(new Place());
             by.put(marks.get(number), instants.get(number));
         }
         Option before = activated(session);
@@ -214,7 +223,7 @@ public class KeptPlan {
 
     private void take(DataInputStream told) throws Exception {
         for (int number = 0; number < instants.size(); number++) {
-            ((GenericInternalRow) instants.get(number)).update(0, told.readLong());
+            ((Place) instants.get(number)).update(0, told.readLong());
         }
         for (int number = 0; number < given.size(); number++) {
             byte[] batch = new byte[told.readInt()];
