@@ -58,7 +58,10 @@ class ClauseRefused(Finding):
 
 
 class WatermarkRefused(Finding):
-    """A watermark follows from something other than event time minus a delay, or a column that says it."""
+    """A watermark follows from something other than event time minus a delay, or a column that says it.
+
+    Or a table that is copied has an event time other than that of its commits.
+    """
 
 
 class NoWatermark(Finding):

@@ -161,10 +161,12 @@ class SourcePositions:
 
     # Moving
 
-    def moves(self, reached: Mapping[str, int]) -> list[Move]:
-        """The moves of the log's positions to these."""
+    def moves(self, reached: Mapping[str, int], beside: Mapping[str, int]) -> list[Move]:
+        """The moves of the log's positions to these, and of what is kept beside them; none, if no position moves."""
         sources = self.sources
-        return [Move(self._producer(at), sources[at].log, to) for at, to in reached.items() if to != sources[at].log]
+        moves = [Move(self._producer(at), sources[at].log, to) for at, to in reached.items() if to != sources[at].log]
+        known = {name: self.position(name) for name in (beside if moves else ())}
+        return moves + [Move(self._producer(at), known[at], beside[at]) for at in known if beside[at] != known[at]]
 
     def dead_moves(self, reached: Mapping[str, int], sources: Iterable[str]) -> list[Move]:
         """The moves of the dead letters' positions to these, for some sources."""
@@ -177,7 +179,8 @@ class SourcePositions:
         """Say that these have been made."""
         by_producer = {self._producer(source): position for source, position in self.sources.items()}
         for move in moves:
-            by_producer[move.producer].log = move.after
+            if move.producer in by_producer:
+                by_producer[move.producer].log = move.after
         for move in dead_moves:
             by_producer[move.producer].dead = move.after
 

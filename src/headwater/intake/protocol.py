@@ -129,6 +129,14 @@ class Inlet(Protocol):
         """Sources that have events which are not read yet: they are not idle, however long the log has none of them."""
         return ()
 
+    @property
+    def beside(self) -> Mapping[str, int]:
+        """Numbers by names that are no sources, which the log keeps in the entry of what was read last.
+
+        They are what must be known beside the positions to go on from there. They never go back.
+        """
+        return {}
+
     def look(self) -> None:
         """See how everything is, by asking if need be: what is behind, and whether it is still there.
 

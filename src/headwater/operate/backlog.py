@@ -94,7 +94,7 @@ class Backlog:
             self._dead.append(
                 letters, source=letters["source"].combine_chunks(), arrived_at=job.arrived_at, moves=dead_moves
             )
-        moves = source_positions.moves(reached)
+        moves = source_positions.moves(reached, {})
         unknown = together(task.unknown for task in kept)
         appended = commit_parts(self._log, job.stamp, parts, moves, unknown)
         source_positions.moved(moves, dead_moves)

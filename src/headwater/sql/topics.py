@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -57,6 +58,8 @@ class _TopicReader:
             "origin": self.reading.origin(self.tree),
             **self._options(),
         }
+        if watermarks:
+            self._refuse_time(watermarks[0], shared)
         if self.reading.kind == "stream":
             return model.Stream(columns=self.columns, **shared)
         primary = tuple(self._resolve(KeyNotInOutput, key, "PRIMARY KEY") for key in keys)
@@ -222,6 +225,16 @@ class _TopicReader:
             what = f'takes time from "{name}", which is a {model.spell_type(column.type)}'
             self._refuse(WatermarkRefused, node, what, hint=f"Declare it as {name} TIMESTAMP.")
         return name
+
+    def _refuse_time(self, clause: Watermark, values: Mapping[str, Any]) -> None:
+        """Refuse an event time of a copied table that isn't the time of the commits: its order would be another one."""
+        intake, time = values["intake"], values["time"]
+        if not isinstance(intake, model.Postgres) or intake.message_time == time:
+            return
+        what = f'has the event time "{time}", and the order of its changes is that of their commits'
+        detail = "By event time, an older row or one that was deleted could count as the newest."
+        hint = "Write WATERMARK FOR committed_at AS committed_at, a TIMESTAMP, and message_time = 'committed_at'."
+        self._refuse(WatermarkRefused, clause, what, detail=detail, hint=hint)
 
     def _quantile(self, delay: LearnedDelay) -> model.Quantile:
         share = float(delay.name)

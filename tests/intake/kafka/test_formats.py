@@ -98,6 +98,14 @@ def test_a_change_is_the_row_after_it_and_a_deletion_that_of_its_key() -> None:
     assert found[2]["at"] == noon
 
 
+@pytest.mark.parametrize("told", ["2026-01-01T12:00:01Z", "2026-01-01 12:00:01"])
+def test_a_deletion_is_not_before_the_row_that_it_deletes_whichever_clock_told_its_time(told: str) -> None:
+    (row,) = decode(
+        TABLE, "envelope = 'debezium'", [json.dumps(change("d", {"id": 1, "at": told})).encode()]
+    ).rows.to_pylist()
+    assert row["at"] == datetime(2026, 1, 1, 12, 0, 1, tzinfo=UTC)
+
+
 def test_a_stream_takes_no_deletions_and_nobody_takes_what_is_no_change() -> None:
     poisoned = [change("d", {"id": 1}), change("t"), {"id": 1}, change("c"), {"payload": change("m")}]
     values = [json.dumps(row).encode() for row in [*poisoned, change("c", None, {"id": 2})]]

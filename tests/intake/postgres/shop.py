@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,6 +30,17 @@ class Database:
         with psycopg.connect(self.url, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())
+
+    def run_at(self, at: str, *statements: str) -> None:
+        """Run statements as one transaction that tells this time of its commit, as one that was replicated does."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            with suppress(psycopg.errors.UniqueViolation):
+                connection.execute("SELECT pg_replication_origin_create(%s)", (self.name,))
+            connection.execute("SELECT pg_replication_origin_session_setup(%s)", (self.name,))
+            with connection.transaction():
+                connection.execute("SELECT pg_replication_origin_xact_setup('0/1', %s)", (at,))
+                for statement in statements:
+                    connection.execute(statement.encode())
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""

@@ -323,6 +323,12 @@ CREATE STREAM shops (id INT) WITH (connector = 'postgres', table = 'shops', url 
 -- hint: Write CREATE TABLE, with the PRIMARY KEY of the table.
 -- mend: STREAM shops (id INT) ==> TABLE shops (id INT PRIMARY KEY)
 
+--- postgres with an event time of its own
+CREATE TABLE shops (id INT PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}');
+-- finding: has the event time "at", and the order of its changes is that of their commits
+-- hint: Write WATERMARK FOR committed_at AS committed_at
+-- mend: , url = ==> , message_time = 'at', url =
+
 --- a slot with a name that PostgreSQL doesn't take
 CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}', slot = 'Shop-1');
 -- finding: gives option "slot" a value that it can't take

@@ -19,7 +19,8 @@ from headwater.errors import DataError, MissingValue, UnreadableEvent
 from headwater.intake.kafka.plain import JsonCodec
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Codec, Messages, Poison, Records
-from headwater.model import Table, Topic, decimal_of
+from headwater.intake.values import column_of
+from headwater.model import INSTANT, Table, Topic, decimal_of
 
 _KEPT = frozenset("cur")
 _EPOCH = datetime(1970, 1, 1)
@@ -66,8 +67,14 @@ class DebeziumCodec:
         if not isinstance(self._topic, Table):
             return _poison(MissingValue, "deletes a row, and a stream has no row to delete")
         time = self._topic.time
-        when = {} if time is None else {time: _made_at(change)}
+        when = {} if time is None else {time: self._deleted_at(time, row, change)}
         return {**{name: row.get(name) for name in self._topic.primary_key}, **when, OPERATION: DELETE}
+
+    def _deleted_at(self, time: str, row: Mapping[str, Any], change: Mapping[str, Any]) -> datetime | None:
+        """When the database made the change; not before the row that it deletes, whose time another clock may tell."""
+        made_at = _made_at(change)
+        told: datetime | None = None if row.get(time) is None else column_of([row[time]], INSTANT).values[0].as_py()
+        return told if made_at is None or (told is not None and told > made_at) else made_at
 
 
 def _poison(error: type[DataError], what: str) -> Poison:

@@ -21,6 +21,7 @@ from headwater.intake.postgres.database import Database
 from headwater.intake.postgres.debezium import Debezium, properties_of
 from headwater.intake.postgres.slot import Slot
 from headwater.intake.postgres.tap import Tap
+from headwater.intake.postgres.times import Times, loosest
 from headwater.intake.protocol import Again
 from headwater.waiting import wait_for
 
@@ -161,12 +162,13 @@ class Capture:
         name = f"{self._slot.name[:54]}_snapshot"
         with self._database.connected() as connection:
             self._database.drop_slot(connection, name)
+            made_at = self._times().of(self._database.clock(connection))
         tables = [tap.table for tap in taps]
         debezium = self._debezium
         assert debezium is not None
         debezium.begin(properties_of(name, self._slot.publication, tables, snapshot=True))
         try:
-            self._hand_rows(taps)
+            self._hand_rows(taps, made_at)
             debezium.end()
             with self._database.connected() as connection:
                 found = self._database.slot(connection, name)
@@ -175,10 +177,10 @@ class Capture:
                 self._database.drop_slot(connection, name)
         assert found is not None
         for tap in taps:
-            tap.begin(found.confirmed)
+            tap.begin(found.confirmed, made_at)
 
-    def _hand_rows(self, taps: Sequence[Tap]) -> None:
-        """Hand the rows of a snapshot to their taps, until Debezium has begun to read changes."""
+    def _hand_rows(self, taps: Sequence[Tap], made_at: int) -> None:
+        """Hand the rows of a snapshot, of this time, to their taps, until Debezium has begun to read changes."""
         assert self._debezium is not None
         rows: dict[str, list[Change]] = {}
 
@@ -196,7 +198,7 @@ class Capture:
                 if change.operation != "r":
                     break
                 table = line[1].decode()
-                rows.setdefault(table, []).append(change)
+                rows.setdefault(table, []).append(change._replace(made_at=made_at))
                 if len(rows[table]) == _ROWS:
                     hand(table)
         for table in rows:
@@ -207,23 +209,31 @@ class Capture:
         debezium = self._debezium
         assert debezium is not None
         debezium.begin(properties_of(self._slot.name, self._slot.publication, tables, snapshot=False))
+        times = self._times()
         changes: dict[str, list[Change]] = {}
         for line in debezium.lines():
             if line[0] == b"change":
                 changes.setdefault(line[1].decode(), []).append(Change.read(line[2:]))
             elif line[0] == b"end":
-                self._hand_on(int(line[1]), changes)
+                self._hand_on(int(line[1]), changes, times)
                 changes = {}
 
-    def _hand_on(self, end: int, changes: dict[str, list[Change]]) -> None:
-        for topic, tap in self._taps.items():
-            assert tap.start is not None
-            if end <= tap.start or topic in self._left:
+    def _hand_on(self, end: int, changes: dict[str, list[Change]], times: Times) -> None:
+        behind = [tap for tap in self._taps.values() if tap.start is not None and tap.start < end]
+        for tap in behind:
+            times.raise_to(tap.newest)
+        made_at = times.of(next(iter(changes.values()))[0].made_at) if behind and changes else times.newest
+        for tap in behind:
+            if tap.topic in self._left:
                 continue
             if tap.table in changes:
-                tap.put(Transaction(end, changes[tap.table]))
-            tap.reach(end)
+                rows = [change._replace(made_at=made_at) for change in changes[tap.table]]
+                tap.put(Transaction(end, made_at, rows))
+            tap.reach(end, made_at)
         self.reached = max(end, self.reached)
+
+    def _times(self) -> Times:
+        return Times(loosest([tap.ahead for tap in self._taps.values()]))
 
     # The process
 

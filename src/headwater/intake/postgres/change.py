@@ -27,7 +27,8 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Transaction:
-    """The changes of one table in a transaction that ended at a position, in their order."""
+    """The changes of one table in a transaction that ended at a position, in their order; `made_at` is that of each."""
 
     end: int
+    made_at: int
     changes: Sequence[Change]

@@ -257,6 +257,10 @@ class Database:
         """The end of WAL."""
         return int(_one(connection, "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"))
 
+    def clock(self, connection: psycopg.Connection) -> int:
+        """The time of the server's clock, in microseconds since 1970."""
+        return int(_one(connection, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"))
+
     def beat(self, connection: psycopg.Connection) -> None:
         """Write an empty transaction into WAL that slots give: so a reader hears where it is."""
         connection.execute("SELECT pg_logical_emit_message(true, 'headwater', '')")

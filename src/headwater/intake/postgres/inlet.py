@@ -22,6 +22,8 @@ from headwater.model import Postgres, Table
 QUIET = 16 * 1024 * 1024
 """So many bytes of WAL may hold nothing for a table before its log notes the position, so that they can be let go."""
 SNAPSHOT = "snapshot"
+_NEWEST = "{} newest"
+"""The name of the newest time of a commit, which the log keeps beside the position in a slot."""
 _STEP = 0.1
 
 
@@ -47,14 +49,15 @@ class PostgresInlet(Inlet):
         self._look_at_table()
         at = positions.position(self._slot.name)
         self._prior = Prior(positions.log)
-        self._tap = Tap(self._topic.name, self._table.name, at)
+        newest = positions.position(_NEWEST.format(self._slot.name)) or 0
+        self._tap = Tap(self._topic.name, self._table.name, at, newest, self._topic.max_ahead)
         self._capture: Capture = join(self._slot, database, self._tap)
         if at is None:
             self._take_snapshot(positions, self._tap)
             at = self._tap.start
             assert at is not None
         positions.take_up({self._slot.name: at})
-        self._position = at
+        self._position, self._newest = at, self._tap.newest
         self._capture.durable(self._tap, at)
         if alone:
             with database.connected() as connection:
@@ -86,7 +89,7 @@ class PostgresInlet(Inlet):
         def then() -> History:
             assert tap.start is not None
             dead = pa.concat_tables([*letters, NO_LETTERS])
-            return History({source: tap.start}, dead, together(unknown))
+            return History({source: tap.start, _NEWEST.format(source): tap.newest}, dead, together(unknown))
 
         positions.begin_with_history(parts(), then, f"{SNAPSHOT} of {source}", [source])
 
@@ -109,12 +112,13 @@ class PostgresInlet(Inlet):
             left -= sum(len(transaction.changes) for transaction in came)
             if is_last or self._is_at_target:
                 break
-        after = taken[-1].end if taken else self._position
-        if self._tap.is_empty and self._tap.reached - after > QUIET:
-            after = self._tap.reached
+        after, newest = (taken[-1].end, taken[-1].made_at) if taken else (self._position, self._newest)
+        passed = self._tap.passed()
+        if passed is not None and passed[0] - after > QUIET:
+            after, newest = passed
         if after == self._position:
             return []
-        self._position = after
+        self._position, self._newest = after, newest
         piece = PostgresPiece.of(
             self._slot.name, taken, after, self._declared, self._table, self._prior, self._look_at_table
         )
@@ -132,6 +136,11 @@ class PostgresInlet(Inlet):
         return self._is_at_target
 
     # Around a commit
+
+    @property
+    def beside(self) -> Mapping[str, int]:
+        """The newest time of a commit, behind which those that come go on."""
+        return {_NEWEST.format(self._slot.name): self._newest}
 
     def taken(self, positions: Mapping[str, int]) -> None:
         """Let PostgreSQL forget what the log has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 
 from headwater.intake.postgres.change import Change, Transaction
 
@@ -13,15 +14,21 @@ MOST_CHANGES = 100_000
 
 
 class Tap:
-    """The changes of one table behind the position that its log has; None before its snapshot."""
+    """The changes of one table behind the position that its log has; None before its snapshot.
 
-    def __init__(self, topic: str, table: str, position: int | None, leave: Callable[[], None] = lambda: None) -> None:
+    `newest` is the newest time of a commit up to there; `ahead` is how far one may be ahead of our clock.
+    """
+
+    def __init__(self, topic: str, table: str, position: int | None, newest: int, ahead: timedelta | None) -> None:
         self.topic = topic
         self.table = table
         self.start = position
+        self.newest = newest
+        self.ahead = ahead
         self.durable = position
         self.reached = position or 0
-        self.leave = leave
+        self.leave: Callable[[], None] = lambda: None
+        self._reached_at = newest
         self._waiting: deque[Transaction] = deque()
         self._count = 0
         self._rows: deque[Sequence[Change]] = deque()
@@ -47,16 +54,17 @@ class Tap:
             self._count += len(changes)
             self._changed.notify_all()
 
-    def reach(self, position: int) -> None:
-        """Say that everything up to there was put."""
+    def reach(self, position: int, newest: int) -> None:
+        """Say that everything up to there was put, and the newest time of a commit up to there."""
         with self._changed:
-            self.reached = max(position, self.reached)
+            self.reached, self._reached_at = position, newest
             self._changed.notify_all()
 
-    def begin(self, position: int) -> None:
-        """Say that the snapshot is complete, and shows what was there at this position."""
+    def begin(self, position: int, newest: int) -> None:
+        """Say that the snapshot is complete, and shows what was there at this position, at this time."""
         with self._changed:
             self.start = self.reached = position
+            self.newest = self._reached_at = newest
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
@@ -92,6 +100,11 @@ class Tap:
                 self._count -= len(taken[-1].changes)
             self._changed.notify_all()
             return taken
+
+    def passed(self) -> tuple[int, int] | None:
+        """The position up to which everything was taken, and the newest time of a commit there; None if some waits."""
+        with self._changed:
+            return None if self._waiting else (self.reached, self._reached_at)
 
     @property
     def is_empty(self) -> bool:
