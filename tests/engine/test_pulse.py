@@ -211,6 +211,30 @@ def test_a_write_that_is_refused_is_its_own(patient: None, place: Place) -> None
     place.until_together(*others)
 
 
+def test_who_waits_for_what_is_written_for_all_is_not_slow(
+    patient: None, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followers = [place.follow(name) for name in "abc"]
+    place.until_together(*followers)
+    own, may_write, empty, write = place.pulses.of([place.log]), threading.Event(), [], pulse._write
+
+    def held(together: Sequence[pulse._Brought]) -> None:
+        if together:
+            may_write.wait(PATIENCE)
+        else:
+            empty.append(together)
+        write(together)
+
+    monkeypatch.setattr(pulse, "_write", held)
+    place.append()
+    until(lambda: len(empty) == 2)  # the others have nothing to write, and wait
+    monkeypatch.setattr(pulse, "SLOW", 0.0)
+    own._beat.leave_slow()
+    assert not any(member.is_apart for member in own._members)
+    may_write.set()
+    until(lambda: {follower.at for follower in followers} == {place.log.head})
+
+
 def test_no_view_starves_among_many_on_one_core(tmp_path: Path) -> None:
     log = TopicLog(ORDERS, open_storage(str(tmp_path)))
     log.create()

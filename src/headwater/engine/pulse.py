@@ -265,9 +265,10 @@ class Pulse:
         with self._changed:
             beat, is_expected = self._beat, member in self._beat.silent
             together = self._gathered(member, brought, beat) if is_expected else [brought]
-            beat.is_written = beat.is_written or is_expected
+            writes_for_beat = is_expected and bool(together)
+            beat.is_written = beat.is_written or writes_for_beat
         _write(together)
-        if is_expected:
+        if writes_for_beat:
             beat.heard_at, beat.is_written = time.monotonic(), False
         return brought.told.result()
 
