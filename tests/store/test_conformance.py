@@ -17,7 +17,7 @@ from headwater.store.postgres import PostgresStore
 from headwater.store.redis import RedisStore
 from headwater.store.redis.rows import Layout
 from headwater.store.sqlite import SqliteStore
-from headwater.testing import SqlStoreConformance, StoreConformance, Wall
+from headwater.testing import SqlStoreConformance, StoreConformance, TogetherConformance, Wall
 from headwater.testing.conformance import Again
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
@@ -42,7 +42,7 @@ def opened() -> Iterator[ExitStack]:
         yield stack
 
 
-class TestSqlite(SqlStoreConformance):
+class TestSqlite(SqlStoreConformance, TogetherConformance):
     @pytest.fixture
     def again(self, tmp_path: Path, wall: Wall, opened: ExitStack) -> Again:
         return lambda: opened.enter_context(
@@ -50,7 +50,7 @@ class TestSqlite(SqlStoreConformance):
         )
 
 
-class TestPostgres(SqlStoreConformance):
+class TestPostgres(SqlStoreConformance, TogetherConformance):
     @pytest.fixture
     def again(self, postgres_server: PostgresServer, wall: Wall, opened: ExitStack) -> Again:
         schema = f"conformance_{uuid.uuid4().hex}"

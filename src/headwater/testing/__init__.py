@@ -10,7 +10,7 @@ with ht.scenario(SQL) as shop:
 """
 
 from headwater.testing.compare import Difference, compare
-from headwater.testing.conformance import SqlStoreConformance, StoreConformance, Wall
+from headwater.testing.conformance import SqlStoreConformance, StoreConformance, TogetherConformance, Wall
 from headwater.testing.conformance.intake import IntakeConformance, payments
 from headwater.testing.conformance.target import TargetConformance, planned_outlet
 from headwater.testing.crash import Crash
@@ -21,6 +21,7 @@ from headwater.testing.script import COMMIT, CRASH, Now, Tick, read_script
 
 __all__ = [
     "COMMIT", "CRASH", "EXECUTIONS", "Anomaly", "Crash", "Difference", "Execution", "History", "IntakeConformance",
-    "Now", "Read", "Scenario", "SqlStoreConformance", "StoreConformance", "TargetConformance", "Tick", "Wall", "Write",
-    "check_history", "compare", "executions", "payments", "planned_outlet", "read_script", "scenario",
+    "Now", "Read", "Scenario", "SqlStoreConformance", "StoreConformance", "TargetConformance", "Tick",
+    "TogetherConformance", "Wall", "Write", "check_history", "compare", "executions", "payments", "planned_outlet",
+    "read_script", "scenario",
 ]  # fmt: skip

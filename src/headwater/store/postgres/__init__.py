@@ -7,8 +7,10 @@ whoever takes the next epoch waits for it, and who holds an older one is refused
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import psycopg
@@ -26,6 +28,7 @@ from headwater.store.postgres.names import check_names, images_of
 from headwater.store.postgres.rows import Rows, patterns_of, rows_of
 from headwater.store.postgres.selection import can, select
 from headwater.store.postgres.staging import Staging
+from headwater.store.postgres.together import write_together
 from headwater.store.postgres.transfer import copied_out, copy_into
 from headwater.store.postgres.version_tables import VersionTables
 from headwater.store.protocol import Batch, Span, Target
@@ -119,20 +122,31 @@ class PostgresStore(TableStore[VersionTables]):
 
     def apply(self, target: Target, epoch: int, batch: Batch) -> bool:
         """Write a batch: rows, position, ledger and changelog at once, or nothing."""
-        tables = self._tables(target)
-        staging, rows = Staging(tables), rows_of(tables, batch)
+        write = self.prepared(target, epoch, batch)
         with self._database.writing() as connection:
-            with _refusing(target, batch):
-                # before the epoch is locked: a process that is stopped here keeps nobody waiting
-                _put_on(connection, staging, rows)
-            self._books.check_epoch(connection, target, epoch)
-            if self._books.was_applied(connection, target, batch):
-                return False
-            with _refusing(target, batch):
-                changes = self._write(connection, staging, batch.position.batch, rows)
-            self._books.record_batch(connection, target, batch.position, self._now(), [changes])
-            self._books.add_to_ledger(connection, target, batch.ledger)
-            changelog.trim(connection, tables, self._now() - self._retention)
+            write.stage(connection)
+            return write.write(connection)
+
+    def prepared(self, target: Target, epoch: int, batch: Batch) -> _Write:
+        """Make ready what `apply` writes."""
+        tables = self._tables(target)
+        return _Write(self, epoch, batch, Staging(tables), rows_of(tables, batch))
+
+    def write_together(self, prepared: Sequence[_Write]) -> list[Future[bool]]:
+        """Write what was made ready in one transaction."""
+        return write_together(self._database, prepared)
+
+    def _apply(self, connection: Connection, epoch: int, batch: Batch, staging: Staging, rows: Rows) -> bool:
+        """Write a batch whose rows are on the stage."""
+        target = staging.tables.target
+        self._books.check_epoch(connection, target, epoch)
+        if self._books.was_applied(connection, target, batch):
+            return False
+        with _refusing(target, batch):
+            changes = self._write(connection, staging, batch.position.batch, rows)
+        self._books.record_batch(connection, target, batch.position, self._now(), [changes])
+        self._books.add_to_ledger(connection, target, batch.ledger)
+        changelog.trim(connection, staging.tables, self._now() - self._retention)
         return True
 
     def _write(self, connection: Connection, staging: Staging, batch: int, rows: Rows) -> int:
@@ -200,6 +214,32 @@ class PostgresStore(TableStore[VersionTables]):
         with self._database.writing() as connection:
             lock(connection, view)
             connection.execute(self._tables(self._books.target_of(connection, view, version)).index(column))
+
+
+@dataclass(frozen=True)
+class _Write:
+    """A batch that is ready to be written: by an epoch, with its rows as they are copied to the stage."""
+
+    store: PostgresStore
+    epoch: int
+    batch: Batch
+    staging: Staging
+    rows: Rows
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """The version that is locked."""
+        target = self.staging.tables.target
+        return target.view, target.version
+
+    def stage(self, connection: Connection) -> None:
+        """Put the rows on the stage, before the epoch is locked: who is stopped here keeps nobody waiting."""
+        with _refusing(self.staging.tables.target, self.batch):
+            _put_on(connection, self.staging, self.rows)
+
+    def write(self, connection: Connection) -> bool:
+        """Write what is on the stage."""
+        return self.store._apply(connection, self.epoch, self.batch, self.staging, self.rows)
 
 
 @contextmanager

@@ -22,10 +22,11 @@ from headwater.testing.conformance.answers import Answers
 from headwater.testing.conformance.changelog import Changelog
 from headwater.testing.conformance.expect import Again, Wall, refuses
 from headwater.testing.conformance.reading import Reading
+from headwater.testing.conformance.together import Together
 from headwater.testing.conformance.versions import Versions
 from headwater.testing.conformance.writing import Writing
 
-__all__ = ["Again", "SqlStoreConformance", "StoreConformance", "Wall", "refuses"]
+__all__ = ["Again", "SqlStoreConformance", "StoreConformance", "TogetherConformance", "Wall", "refuses"]
 
 
 class StoreConformance(Writing, Versions, Changelog, Reading):
@@ -34,3 +35,7 @@ class StoreConformance(Writing, Versions, Changelog, Reading):
 
 class SqlStoreConformance(StoreConformance, Answers):
     """The duties of a store that answers SQL: all of them, and `query`."""
+
+
+class TogetherConformance(Together):
+    """The duties of a store that is `WritesTogether`, beside those of its kind."""

@@ -63,9 +63,9 @@ def _table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(made, schema=schema)
 
 
-def rows_of(store: Store, number: int | None = 1) -> set[tuple[Any, ...]]:
+def rows_of(store: Store, number: int | None = 1, view: str = "spend") -> set[tuple[Any, ...]]:
     """The rows that a version has, `spent` as text."""
-    rows = store.read("spend", number).to_pylist()
+    rows = store.read(view, number).to_pylist()
     spelled = [(row["card"], row["minute"], None if row["spent"] is None else str(row["spent"])) for row in rows]
     assert len(spelled) == len(set(spelled)), "no row is doubled"
     return set(spelled)
