@@ -94,3 +94,51 @@ def test_copies_of_an_event_without_a_time_are_not_looked_for() -> None:
     streams = "CREATE STREAM notes (id STRING, text STRING) WITH (unique = 'id')"
     (finding,) = checked("SELECT id, text FROM notes", streams).errors
     assert finding.summary == 'view "v" shows each event of stream "notes" once, which declares no event time'
+
+
+TABLES = """
+CREATE STREAM bought (id STRING NOT NULL, region INT, code STRING, at TIMESTAMP NOT NULL,
+  WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH (unique = 'id');
+CREATE TABLE regions (id INT, name STRING, PRIMARY KEY (id));
+CREATE TABLE places (id INT, part INT, region INT, name STRING, PRIMARY KEY (id, part))
+"""
+FOREVER = "WITH (retention = 'forever')"
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        # of a key there is one row of a table at most, so that what asks by it is told apart by its own
+        ("SELECT p.id, p.part, r.name FROM places p JOIN regions r ON p.region = r.id", ("id", "part")),
+        ("SELECT p.id, p.part, r.name FROM places p LEFT JOIN regions r ON p.region = r.id", ("id", "part")),
+        ("SELECT p.id, p.part, r.name FROM regions r RIGHT JOIN places p ON p.region = r.id", ("id", "part")),
+        ("SELECT o.id, o.at, r.name FROM bought o LEFT JOIN regions r ON o.region = r.id", ("id", "at")),
+        # else by both
+        ("SELECT p.id, p.part, r.id AS region FROM places p FULL JOIN regions r ON p.region = r.id",
+         ("id", "part", "region")),
+        ("SELECT r.id, p.id AS place, p.part FROM regions r JOIN places p ON p.id = r.id", ("place", "part")),
+        ("SELECT o.id, o.at, p.id AS place, p.part FROM bought o JOIN places p ON o.region = p.id",
+         ("id", "at", "place", "part")),
+        ("SELECT o.id, o.at, r.id AS region FROM bought o JOIN regions r ON o.code = r.id", ("id", "at", "region")),
+        ("SELECT p.id, p.part FROM places p LEFT ANTI JOIN regions r ON p.region = r.id", ("id", "part")),
+    ],
+)  # fmt: skip
+def test_rows_joined_with_those_of_a_table_are_told_apart(query: str, key: tuple[str, ...]) -> None:
+    found = planned(f"{TABLES}; CREATE MATERIALIZED VIEW v {FOREVER * ('bought' in query)} AS {query}")
+    assert found.checked().view("v").key.columns == key
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT o.id, r.name FROM bought o JOIN regions r ON o.region = r.id",
+         "Show bought.at, which tells its rows apart, or declare key = '…'."),
+        ("SELECT o.id, o.at FROM bought o JOIN places p ON o.region = p.id",
+         "Show places.id, places.part, which tell its rows apart, or declare key = '…'."),
+        ("SELECT o.id, explode(array(1, 2)) AS n FROM bought o JOIN regions r ON o.region = r.id",
+         "Declare what tells its rows apart with key = '…'."),
+    ],
+)  # fmt: skip
+def test_what_would_tell_rows_for_ever_apart_is_named(query: str, hint: str) -> None:
+    (finding,) = planned(f"{TABLES}; CREATE MATERIALIZED VIEW v {FOREVER} AS {query}").errors
+    assert finding.hint == hint

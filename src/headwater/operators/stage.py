@@ -32,7 +32,7 @@ NONE = timedelta()
 
 
 class Identity(NamedTuple):
-    """A column that identifies an event of a stream, and what the rows that are made of it call it, if they have it."""
+    """A column that identifies an event of a stream or a row of a table, and what rows that are made of it call it."""
 
     relation: str
     name: str

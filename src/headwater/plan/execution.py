@@ -182,7 +182,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
         if not settles(root):
             return (
                 "Its rows are never final, and have no key by which a change could find them.",
-                "Declare what tells its rows apart with key = '…', or show the rank.",
+                _remedy_of_endless_key(root),
             )
         if view.emit is Emit.CHANGES and _not_live(view, root) and not as_they_come(view, root):
             return "Its rows have no key by which a change could find them.", _remedy_of_key(root)
@@ -196,11 +196,23 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
 
 
 def _remedy_of_key(root: Stage) -> str:
-    hidden = hidden_identity(root)
-    if hidden:
-        tell = "tells" if len(hidden) == 1 else "tell"
-        return f"Show {', '.join(hidden)}, which {tell} its rows apart, or declare key = '…'; or write emit = 'final'."
+    if shown := _shows_identity(root):
+        return f"{shown}, or declare key = '…'; or write emit = 'final'."
     return "Write emit = 'final', or declare what tells its rows apart with key = '…'."
+
+
+def _remedy_of_endless_key(root: Stage) -> str:
+    """The words for what would tell the rows of a view apart that are never final."""
+    if shown := _shows_identity(root):
+        return f"{shown}, or declare key = '…'."
+    ranks = any(stage.looks_around for stage in root.walk())
+    return f"Declare what tells its rows apart with key = '…'{', or show the rank' if ranks else ''}."
+
+
+def _shows_identity(root: Stage) -> str:
+    hidden = hidden_identity(root)
+    tell = "tells" if len(hidden) == 1 else "tell"
+    return f"Show {', '.join(hidden)}, which {tell} its rows apart" if hidden else ""
 
 
 def _horizon(view: model.View, root: Stage) -> timedelta | None:

@@ -32,7 +32,7 @@ def key_of(view: model.View, root: Stage) -> tuple[Key, tuple[str, ...]]:
 
 
 def hidden_identity(root: Stage) -> tuple[str, ...]:
-    """The columns of streams that would tell the rows of a view apart if it showed them; none if no columns do."""
+    """The columns of topics that would tell the rows of a view apart if it showed them; none if no columns do."""
     hidden = (f"{part.relation}.{part.name}" for part in root.identity or () if part.column is None)
     return tuple(dict.fromkeys(hidden))
 

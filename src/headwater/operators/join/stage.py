@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Literal
 
+import pyarrow as pa
+
 from headwater import model
 from headwater.operators.assign.spelling import spell_window
 from headwater.operators.assign.stage import length_of
@@ -14,7 +16,7 @@ from headwater.operators.entry import taken_once
 from headwater.operators.expression import Expression, read_by
 from headwater.operators.finality import Finality
 from headwater.operators.kept import Kept, after
-from headwater.operators.scan.stage import scans_of
+from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import NONE, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
 from headwater.operators.tolerance import Tolerances
@@ -178,15 +180,25 @@ class Join(Stage):
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:
-        """Those of both rows of a pair; of the left one where the right one only decides, or is one."""
+        """Those of both rows of a pair; of one where the other one only decides, or is the one row of a table."""
         names: dict[tuple[str, str], str] = {}
         for (side, name), column in zip(self.renames, self.columns, strict=True):
             names.setdefault((side, name.lower()), column.name)
         left = renamed(self.left.identity, lambda name: names.get(("left", name.lower())))
-        if self.is_one_sided:
+        if self.is_one_sided or (self.kind in ("inner", "left") and self._asks_by_key(1)):
             return left
         right = renamed(self.right.identity, lambda name: names.get(("right", name.lower())))
+        if self.kind in ("inner", "right") and self._asks_by_key(0):
+            return right
         return (*left, *right) if left and right else None
+
+    def _asks_by_key(self, side: int) -> bool:
+        """Tells whether a side is a table that is asked for its row of a key, so that there is no more than one."""
+        table = self.inputs[side]
+        if not is_table(table) or not table.identity:
+            return False
+        asked = {pair[side].reads[0] for pair in self.equal if pair[side].is_column and _are_of_one_type(*pair)}
+        return {part.column for part in table.identity} <= asked
 
     @property
     def tolerances(self) -> Tolerances:
@@ -203,6 +215,10 @@ class Join(Stage):
         if self.window is not None:
             text += f" in the same {spell_window(self.window)}"
         return f"{text} where {self.residual}" if self.residual else text
+
+
+def _are_of_one_type(one: Expression, other: Expression) -> bool:
+    return bool(one.type == other.type or (pa.types.is_integer(one.type) and pa.types.is_integer(other.type)))
 
 
 def _qualified(side: str, expression: Expression) -> str:

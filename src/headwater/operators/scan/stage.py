@@ -47,7 +47,7 @@ class Scan(Stage):
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:
-        if self.kind != "stream":
+        if self.kind == "view":
             return None
         return tuple(Identity(self.relation, name, self._plain(name)) for name in self.key) or None
 
