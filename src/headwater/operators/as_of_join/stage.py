@@ -41,6 +41,7 @@ class AsOfJoin(Stage):
     renames: tuple[tuple[Side, str], ...]
     time: str
 
+    noun: ClassVar[str] = "as-of join"
     does: ClassVar[str] = "joins"
     joins_rows: ClassVar[bool] = True
     bound_to_time: ClassVar[str] = (

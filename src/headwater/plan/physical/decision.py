@@ -19,6 +19,7 @@ from headwater.plan.physical.operators import operators_of
 from headwater.plan.physical.pace import Pace, pace_of
 from headwater.plan.physical.published import published
 from headwater.plan.physical.step import Step, kept_parts, kept_totals, step_of
+from headwater.plan.physical.trace import found_by
 from headwater.plan.physical.tracking import tracking_of
 from headwater.plan.physical.view import Physical
 from headwater.plan.planned import sight_of
@@ -29,8 +30,9 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
     chosen, pace, sight = execution(view, root), pace_of(view, root), sight_of(view)
     is_live, is_settled = chosen.kind == "live", chosen.kind in ("settle", "maintained", "batch")
     totals, parts = kept_totals(view, root, chosen, pace), kept_parts(view, root, chosen, key)
-    operators = operators_of(root, chosen, totals, parts)
-    step = step_of(view, root, chosen, operators, keyed=key.kind != "row") if is_settled else None
+    found = found_by(root) if chosen.kind == "maintained" and parts is None else None
+    operators = operators_of(root, chosen, totals, parts, traced=found is not None and found.trace is not None)
+    step = step_of(view, root, chosen, operators, found, keyed=key.kind != "row") if is_settled else None
     waiting = waits(root, sight)
     return Physical(
         execution=chosen,
@@ -47,7 +49,10 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
         written_once=chosen.emit is model.Emit.FINAL
         or (step is not None and step.as_they_come)
         or (not is_settled and not any(stage.groups_rows for stage in root.walk())),
-        admitted_once=not root.is_stateless and not is_joined(root) and len(list(scans_of(root))) == 1,
+        admitted_once=not view.is_forever
+        and not root.is_stateless
+        and not is_joined(root)
+        and len(list(scans_of(root))) == 1,
         checks_key=root.is_opaque and key.kind == "declared" and bool(key.columns),
     )
 

@@ -22,7 +22,7 @@ def facts(physical: Physical) -> Iterator[tuple[str, str]]:
     """The decisions about a view, each under a name."""
     if physical.execution.kind == "inline":
         return
-    yield "pace", f"by {_STAMPS[physical.pace.stamp]}; final {_after(physical.pace.settles, 'its end')}"
+    yield "pace", _pace(physical)
     yield "reach", _reach(physical)
     yield "operators", ", ".join(_operators(physical)) or "row by row"
     if physical.streaming is not None:
@@ -31,6 +31,12 @@ def facts(physical: Physical) -> Iterator[tuple[str, str]]:
         yield "steps", "; ".join(_step(physical))
     if physical.publishes is not None and physical.execution.settles:
         yield "publishes", f"rows {_after(physical.publishes.lag, 'they happened')}, by {physical.publishes.by[0]}"
+
+
+def _pace(physical: Physical) -> str:
+    if physical.execution.kind == "maintained":
+        return "commit by commit; nothing is late, and no row is final"
+    return f"by {_STAMPS[physical.pace.stamp]}; final {_after(physical.pace.settles, 'its end')}"
 
 
 def _reach(physical: Physical) -> str:
@@ -43,7 +49,8 @@ def _reach(physical: Physical) -> str:
 def _operators(physical: Physical) -> Iterator[str]:
     for operator in physical.operators:
         if operator.way is not Way.BY_ROW:
-            yield f"{type(operator.stage).__name__.lower()} {operator.way.value}"
+            name = operator.stage.noun or type(operator.stage).__name__.lower()
+            yield f"{name} {operator.way.value}"
 
 
 def _step(physical: Physical) -> Iterator[str]:

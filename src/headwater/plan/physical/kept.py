@@ -18,6 +18,7 @@ from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.finality import behind
 from headwater.plan.physical.pace import Pace
 from headwater.plan.physical.step import Step
+from headwater.plan.physical.trace import Trace
 from headwater.sql import WINDOW_COLUMNS
 
 
@@ -31,6 +32,8 @@ def kept_between_steps(view: model.View, root: Stage, execution: Execution, pace
     """The state that a settled view keeps beside its rows."""
     if step.adds is not None:
         return tuple(_added_to(step, view.grace, forever=view.is_forever))
+    if step.trace is not None:
+        return tuple(_found_by_keys(root, step.trace))
     if step.looks_back == "nothing":
         return (Kept("settle", "its position in the store; each step reads what is new"),)
     if step.looks_back == "events":
@@ -52,13 +55,22 @@ def _added_to(step: Step, grace: timedelta, *, forever: bool) -> Iterator[Kept]:
     elif step.adds == "parts":
         yield Kept("maintained" if forever else "settle", "its position in the store; each step reads what is new")
         if forever:
-            yield Kept("groups", f"one row per {', '.join(names) or 'view'}, in sorted files", "for ever")
+            yield Kept("groups", f"one row per {', '.join(names) or 'view'}, in sorted files, for ever")
             return
         ended = "the end of its window" if step.aggregate.window is not None else "the time among its keys"
         yield Kept("parts", f"one row per {', '.join(names)}, in memory", after(ended, grace))
     else:
         yield Kept("settle", "its position in the store; each step reads what is new, and what counts no more")
         yield Kept("totals", f"one row per {', '.join(names)}", "no row counts in it")
+
+
+def _found_by_keys(root: Stage, trace: Trace) -> Iterator[Kept]:
+    """The rows of each topic, once for every way in which they are looked up."""
+    yield Kept("maintained", "its position in the store; each step reads what is new, and what that leads to")
+    scans = list(dict.fromkeys(scans_of(root)))
+    for columns in trace.indexes:
+        by = ", ".join("id" if name == "_id" else name for name in columns.names)
+        yield Kept("rows", f"those of {scans[columns.scan].relation} by {by}, in sorted files, for ever")
 
 
 def _once(root: Stage, step: Step) -> Iterator[Kept]:
@@ -74,8 +86,9 @@ def _counted(view: model.View, root: Stage, pace: Pace) -> Iterator[Kept]:
     """The rows that count in groups without an end."""
     retention = view.retention if view.retention is not None else view.horizon
     if retention is not None and any(stage.is_endless for stage in root.walk()):
-        until = "for ever" if view.is_forever else after("their time", retention + pace.settles)
-        yield Kept("groups without an end", "nothing; rows count in them", until)
+        until = None if view.is_forever else after("their time", retention + pace.settles)
+        what = "nothing; rows count in them" + (" for ever" if view.is_forever else "")
+        yield Kept("groups without an end", what, until)
 
 
 def _behind(stage: Stage) -> timedelta:

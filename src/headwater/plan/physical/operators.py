@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from headwater.operators import Stage
@@ -20,6 +20,7 @@ class Way(Enum):
     BY_PANES = "by panes"
     BY_TOTALS = "by totals"
     BY_PARTS = "by parts"
+    BY_KEYS = "by the keys of new rows"
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,19 @@ class Operator:
     panes: Stage | None = None
 
 
-def operators_of(root: Stage, execution: Execution, totals: Stage | None, parts: Stage | None) -> tuple[Operator, ...]:
+def operators_of(
+    root: Stage, execution: Execution, totals: Stage | None, parts: Stage | None, *, traced: bool = False
+) -> tuple[Operator, ...]:
     """The operators of a view, inputs first; none if it isn't carried out by itself.
 
-    Of an aggregate the `totals` or the `parts` may be kept.
+    Of an aggregate the `totals` or the `parts` may be kept. Where a view is `traced`, they see what new rows lead to.
     """
     if execution.kind == "inline":
         return ()
-    return tuple(_operator(stage, execution, totals, parts) for stage in root.walk())
+    found = tuple(_operator(stage, execution, totals, parts) for stage in root.walk())
+    if not traced:
+        return found
+    return tuple(replace(each, way=Way.BY_KEYS) if each.way is Way.ANEW else each for each in found)
 
 
 def _operator(stage: Stage, execution: Execution, totals: Stage | None, parts: Stage | None) -> Operator:

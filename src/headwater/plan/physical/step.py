@@ -26,7 +26,7 @@ from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.physical.operators import Operator, Way
 from headwater.plan.physical.pace import Pace
-from headwater.plan.physical.trace import NotTraced, Trace, trace_of
+from headwater.plan.physical.trace import Found, Trace
 
 _LONGEST = timedelta(days=365_000)
 """A longer retention than the calendar has: its rows are computed from all rows."""
@@ -82,15 +82,24 @@ class Step:
         return self.looks_back == "nothing" or self.adds == "parts"
 
 
-def step_of(view: model.View, root: Stage, execution: Execution, operators: Sequence[Operator], *, keyed: bool) -> Step:
-    """The step of a view, from its operators; `keyed` if a store finds its rows by a key."""
+def step_of(
+    view: model.View,
+    root: Stage,
+    execution: Execution,
+    operators: Sequence[Operator],
+    found: Found | None,
+    *,
+    keyed: bool,
+) -> Step:
+    """The step of a view, from its operators and the way to what new rows matter to; `keyed` if a store finds its rows
+    by a key.
+    """
     scans = list(scans_of(root))
     panes, totals, parts = _kept_panes(operators, scans), _kept_totals(operators), _kept_parts(operators)
     slices, once = execution.kind == "settle" or parts is not None, any(scan.within is not None for scan in scans)
     unique, at_once = any(scan.unique for scan in scans), as_they_come(view, root)
     copies = unique and (root.is_stateless or parts is not None)
     stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
-    trace, untraced = _traced(root) if execution.kind == "maintained" and parts is None else (None, "")
     return Step(
         looks_back=_back(root, copies=copies, at_once=at_once) if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
@@ -105,8 +114,8 @@ def step_of(view: model.View, root: Stage, execution: Execution, operators: Sequ
         paired=once or is_joined(root),
         # what is taken once is looked up by another query, and a function reads its inputs as it likes
         prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
-        trace=trace,
-        untraced=untraced,
+        trace=found.trace if found else None,
+        untraced=found.untraced if found else "",
         looked_up=_looked_up(root),
     )
 
@@ -124,13 +133,6 @@ def _looked_up(root: Stage) -> tuple[LookUp, ...]:
         found.append(LookUp(table.relation, columns))
     unknown = {look_up.table for look_up in found if not look_up.columns}
     return tuple(look_up for look_up in found if look_up.table not in unknown)
-
-
-def _traced(root: Stage) -> tuple[Trace | None, str]:
-    try:
-        return trace_of(root), ""
-    except NotTraced as reason:
-        return None, str(reason)
 
 
 def _back(root: Stage, *, copies: bool, at_once: bool) -> Literal["nothing", "reach", "events"]:

@@ -63,6 +63,14 @@ class Trace:
         return tuple(dict.fromkeys(step.columns for step in self.steps if isinstance(step, LookUp)))
 
 
+@dataclass(frozen=True)
+class Found:
+    """The trace by which a step finds the rows that its new rows matter to; `untraced` is why there is none."""
+
+    trace: Trace | None
+    untraced: str = ""
+
+
 class NotTraced(Exception):
     """The reason why what new rows change can't be found by keys."""
 
@@ -284,6 +292,14 @@ def trace_of(root: Stage) -> Trace:
         column = next(iter(root.tolerances))
         raise NotTraced(f"{column} may differ in its last digits, and nothing shown tells whose rows have changed")
     return Trace(tuple(tracer.steps), shown, taken)
+
+
+def found_by(root: Stage) -> Found:
+    """The way in which a step over all of time finds the rows that its new rows matter to."""
+    try:
+        return Found(trace_of(root))
+    except NotTraced as reason:
+        return Found(None, str(reason))
 
 
 def _shown(root: Stage, last: tuple[Stage, Names, int] | None) -> tuple[Names, int | None]:
