@@ -155,9 +155,11 @@ def show_why(why: Why) -> None:
         ("behind it", why.events, why.shown),
         ("too late for it", why.late, why.shown_late),
     ):
+        told = sum(rows.num_rows for rows in shown.values())
         for topic, rows in shown.items():
-            part = "" if count <= rows.num_rows else f", the first {rows.num_rows:,} here"
-            console.print(f"\n[bold]{count:,} event{'' if count == 1 else 's'} {title}[/] ({topic}{part})")
+            number = rows.num_rows if told == count else count  # of each topic only if all of them are here
+            part = "" if told == count else f", the first {told:,} here"
+            console.print(f"\n[bold]{number:,} event{'' if number == 1 else 's'} {title}[/] ({topic}{part})")
             show_rows(rows.to_pylist(), rows.column_names)
 
 
