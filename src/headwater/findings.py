@@ -140,5 +140,9 @@ class EqualTimesLate(Caution):
     """Rows of a stream that have the same event time turn each other away: its watermark is its newest event time."""
 
 
+class ForeignSpelling(Caution):
+    """A query is spelled as another system has it, and read as what we write for it."""
+
+
 class LengthIgnored(Caution):
     """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""

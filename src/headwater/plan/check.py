@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from headwater import model, sql
 from headwater.errors import DeclarationError, Finding
-from headwater.findings import DependencyCycle, DuplicateName, NotSupportedYet, QueryRefused
+from headwater.findings import DependencyCycle, DuplicateName, ForeignSpelling, NotSupportedYet, QueryRefused
 from headwater.operators import Stage
 from headwater.operators.scan.stage import scans_of
 from headwater.plan import functions
@@ -125,9 +125,11 @@ class _Check:
         for view in self.project.views:
             if isinstance(view.query, model.SqlQuery):
                 try:
-                    self.trees[id(view)] = sql.parse_query(view.query)
+                    tree = self.trees[id(view)] = sql.parse_query(view.query)
                 except DeclarationError as error:
                     self.findings.append(_as_finding(view, error))
+                else:
+                    self.findings += _spelled_otherwise(view, view.query, tree)
 
     def _graph(self) -> Graph:
         relations: dict[str, RelationKind] = {}
@@ -286,3 +288,15 @@ def _as_finding(view: model.View, error: DeclarationError) -> Finding:
     summary = f'view "{view.name}" has a query that can\'t be read: {error.summary}'
     origin = error.origin or view.origin
     return QueryRefused(summary, detail=error.detail, hint=error.hint, origin=origin, view=view.name)
+
+
+def _spelled_otherwise(view: model.View, query: model.SqlQuery, tree: exp.Query) -> Iterator[Finding]:
+    """Cautions where a view is spelled as another system has it."""
+    for part, spelling in sql.translations(tree):
+        yield ForeignSpelling(
+            f'view "{view.name}" uses {spelling}',
+            detail="It is read as a window table function, whose bounds are columns.",
+            hint=f"Write {sql.spell(part)}.",
+            origin=sql.origin_of(part.args["from_"].this.this, query),
+            view=view.name,
+        )

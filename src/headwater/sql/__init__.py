@@ -2,6 +2,7 @@
 
 from headwater.sql.declarations import Parsed, parse_declarations
 from headwater.sql.dialect import Headwater
+from headwater.sql.group_windows import translations
 from headwater.sql.interval import interval, months, spell_interval
 from headwater.sql.options import OPTIONS, OptionKind
 from headwater.sql.query import (
@@ -22,5 +23,5 @@ __all__ = [
     "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of",
     "canonical", "cast", "interval", "late_view", "months", "origin_of", "parse_column", "parse_declarations",
     "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render", "spell", "spell_interval",
-    "spell_name", "spell_text", "sqlglot_type", "window_of",
+    "spell_name", "spell_text", "sqlglot_type", "translations", "window_of",
 ]  # fmt: skip

@@ -144,8 +144,20 @@ def spell_interval(length: timedelta) -> str:
     >>> spell_interval(timedelta(minutes=90))
     "INTERVAL '90' MINUTE"
     """
+    number, unit = _number_of(length)
+    return f"INTERVAL '{number}' {unit}"
+
+
+def interval_node(length: timedelta) -> exp.Interval:
+    """A constant interval as it is read from its canonical spelling."""
+    number, unit = _number_of(length)
+    return exp.Interval(this=exp.Literal.string(str(number)), unit=exp.var(unit))
+
+
+def _number_of(length: timedelta) -> tuple[int, str]:
+    """A length as a number of the largest unit that divides it."""
     microseconds = length // timedelta(microseconds=1)
     if microseconds == 0:
-        return "INTERVAL '0' SECOND"
+        return 0, "SECOND"
     unit = next(name for name, size in _MICROSECONDS.items() if name != "WEEK" and microseconds % size == 0)
-    return f"INTERVAL '{microseconds // _MICROSECONDS[unit]}' {unit}"
+    return microseconds // _MICROSECONDS[unit], unit

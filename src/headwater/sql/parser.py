@@ -205,6 +205,11 @@ class LocatedParser(SparkParser):
         opens = behind is not None and behind.token_type in (TokenType.LT, TokenType.L_PAREN)
         if token is None or kind is None or (kind == TokenType.STRUCT and not opens):
             return
+        self.read_as(index, kind)
+
+    def read_as(self, index: int, kind: TokenType) -> None:
+        """Let a token be of another kind."""
+        token = self._tokens[index]
         self._tokens[index] = Token(kind, token.text, token.line, token.col, token.start, token.end, token.comments)
         self._advance(0)
 

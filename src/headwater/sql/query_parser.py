@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headwater.findings import WindowRefused
 from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
+from headwater.sql.group_windows import translate
 from headwater.sql.interval import calendar, interval
 from headwater.sql.nodes import PatternMatch, WindowFunction
 from headwater.sql.parser import QUOTED, LocatedParser
@@ -224,6 +225,27 @@ class QueryParser(LocatedParser):
         if size and step and size % step:
             hint = "CUMULATE takes the step first, then the size."
             self.refuse(token, "the size of CUMULATE is not a multiple of its step", hint=hint, kind=WindowRefused)
+
+    # Windows that are written as groups
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        for index in range(self._index, len(self._tokens) - 1):
+            token, behind = self._tokens[index : index + 2]
+            if token.text.upper() in ("WINDOW", "SESSION") and behind.token_type is TokenType.L_PAREN:
+                self.read_as(index, TokenType.VAR)
+        return super()._parse_group(skip_group_by_token)
+
+    def _parse_select_query(
+        self,
+        nested: bool = False,
+        table: bool = False,
+        parse_subquery_alias: bool = True,
+        parse_set_operation: bool = True,
+    ) -> exp.Expr | None:
+        query = super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
+        if isinstance(query, exp.Select):
+            translate(query)
+        return query
 
     def _parse_limit(
         self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
