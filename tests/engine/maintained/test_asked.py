@@ -20,6 +20,7 @@ from headwater.config import ServeSettings
 from headwater.engine.difference import difference
 from headwater.engine.maintained import traced
 from headwater.serve import open_server
+from tests.engine.maintained.forever import step
 from tests.patience import PATIENCE
 from tests.serve.test_changes import messages
 
@@ -61,10 +62,6 @@ def project(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[hw
         opened.append("moved", [{"account": "b", "number": 1, "at": AT}])
         step(opened)
         yield opened
-
-
-def step(project: hw.Project) -> None:
-    assert [done.error for done in project.catch_up() if done.error] == []
 
 
 class Second(NamedTuple):

@@ -14,7 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater import model
-from headwater.engine.maintained.arrangement import Arrangement
+from tests.engine.maintained.forever import COMMITS, assert_right, looked_up, opened, shown, step
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STREAM = """
@@ -36,18 +36,13 @@ ANEW = {
     "richest": "SELECT account, sum(amount) AS balance FROM movements GROUP BY account "
     "ORDER BY balance DESC, account DESC LIMIT 2",
 }
+VIEWS = QUERIES | ANEW
 
 
 @pytest.fixture(params=["", " WITH (unique = 'id')"], ids=["all rows", "each event once"])
 def project(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
-    views = [
-        f"CREATE MATERIALIZED VIEW {name} WITH (retention = 'forever') AS {query};"
-        for name, query in (QUERIES | ANEW).items()
-    ]
-    (tmp_path / "headwater.toml").write_text('name = "forever"\n')
-    (tmp_path / "views.sql").write_text(STREAM.format(request.param) + "\n".join(views))
-    with hw.open(tmp_path) as opened:
-        yield opened
+    with opened(tmp_path, STREAM.format(request.param), {name: ("", query) for name, query in VIEWS.items()}) as found:
+        yield found
 
 
 def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[int]:
@@ -63,7 +58,7 @@ def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[i
             rows.append(sent.setdefault(number, row))
         project.append("movements", rows)
         yield commit
-        if commit % 6 == 5:  # a step without rows
+        if commit % 6 == 3:  # a step without rows
             project.log.tick("movements", to=START + timedelta(seconds=20 * commit + 30))
             yield commit
 
@@ -87,57 +82,45 @@ def is_unique(project: hw.Project) -> bool:
     return any(isinstance(topic, model.Stream) and topic.unique for topic in project.plan().project.topics)
 
 
-def shown(project: hw.Project, name: str) -> list[tuple[Any, ...]]:
-    rows = project.query(f"SELECT * FROM {name}")
-    return sorted((tuple(row.values()) for row in rows.to_pylist()), key=repr)
-
-
 def same(project: hw.Project) -> None:
-    for name, query in (QUERIES | ANEW).items():
+    for name, query in VIEWS.items():
         if name != "computed":
             assert shown(project, name) == expected(project, query), name
 
 
 def test_every_step_gives_the_rows_of_the_whole_log_whatever_was_lost_before(project: hw.Project) -> None:
     """Steps of one commit and of several; with what was kept, without it, and with damaged files."""
-    chance, names = random.Random(19), [*QUERIES, *ANEW]
-    for commit in feed(project, chance, 14):
+    chance = random.Random(19)
+    for commit in feed(project, chance, COMMITS):
         if chance.random() < 0.3:
             continue
-        if commit % 5 == 0:
+        if commit % 3 == 0:
             for kept in [*project.folder.rglob("groups-*.run"), *project.folder.rglob("groups.json")]:
                 kept.unlink() if chance.random() < 0.3 else kept.write_bytes(kept.read_bytes()[:-9])
-        assert [str(done.error) for done in project.catch_up() if done.error] == []
+        step(project)
         same(project)
-    project.catch_up()
+    step(project)
     same(project)
-    assert [project.verify(name).identical for name in names] == [True] * len(names)
-    assert [project.views.ledger(name).remainder for name in names] == [0] * len(names)
-    assert [project.views.ledger(name).late for name in names] == [0] * len(names)
-    assert [project.views.late(name).num_rows for name in names] == [0] * len(names)
+    assert_right(project, list(VIEWS))
+    assert [name for name in VIEWS if project.views.ledger(name).late] == []
 
 
+@pytest.mark.parametrize("project", [" WITH (unique = 'id')"], indirect=True)
 def test_a_step_touches_the_groups_of_its_new_rows_alone(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
-    find = Arrangement.find
-
-    def counted(self: Arrangement, keys: pa.Array) -> pa.Table | None:
-        rows = find(self, keys)
-        found.append(0 if rows is None else rows.num_rows)
-        return rows
 
     def movement(number: int, account: str) -> dict[str, object]:
         return {"id": number, "account": account, "amount": "1.00", "made_at": START.isoformat()}
 
     project.append("movements", [movement(number, f"account {number}") for number in range(1000)])
     project.catch_up("balances", "computed")
-    monkeypatch.setattr(Arrangement, "find", counted)
+    found = looked_up(monkeypatch)
     project.append("movements", [movement(1000 + number, f"account {number % 3}") for number in range(30)])
     project.catch_up("balances", "computed")
     assert max(found) == 3
-    assert [project.verify(name).identical for name in ("balances", "computed")] == [True, True]
+    assert_right(project, ("balances", "computed"))
 
 
+@pytest.mark.parametrize("project", [""], indirect=True)
 def test_the_one_group_of_all_rows_is_there_before_the_first(project: hw.Project) -> None:
     project.log.tick("movements", to=START)
     project.catch_up("total")

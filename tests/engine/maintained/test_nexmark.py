@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 import headwater as hw
+from tests.engine.maintained.forever import answers, opened, shown, step
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STREAMS = """
@@ -65,14 +66,8 @@ QUERIES = {
 
 @pytest.fixture
 def project(tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
-    views = []
-    for name, (key, query) in QUERIES.items():
-        declared = f", key = '{key}'" if key else ""
-        views.append(f"CREATE MATERIALIZED VIEW {name} WITH (retention = 'forever'{declared}) AS {query};")
-    (tmp_path / "headwater.toml").write_text('name = "nexmark"\n')
-    (tmp_path / "views.sql").write_text(STREAMS + "\n".join(views))
-    with hw.open(tmp_path) as opened:
-        yield opened
+    with opened(tmp_path, STREAMS, QUERIES) as found:
+        yield found
 
 
 def feed(project: hw.Project, chance: random.Random, commits: int) -> None:
@@ -101,23 +96,16 @@ def feed(project: hw.Project, chance: random.Random, commits: int) -> None:
         for topic, rows in chance.sample(topics, 3):
             project.append(topic, rows)
             if chance.random() < 0.4:
-                assert [str(done.error) for done in project.catch_up() if done.error] == []
-
-
-def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(rows, key=repr)
+                step(project)
 
 
 def test_the_rows_are_those_of_duckdb_and_all_are_found_by_keys(project: hw.Project) -> None:
     feed(project, random.Random(31), 8)
-    assert [str(done.error) for done in project.catch_up() if done.error] == []
+    step(project)
     with duckdb.connect() as connection:
         connection.sql("SET TimeZone = 'UTC'")
         for topic in ("person", "auction", "bid"):
             connection.register(topic, project.read(topic))
-        for name, (_, query) in QUERIES.items():
-            shown = [tuple(row.values()) for row in project.query(f"SELECT * FROM {name}").to_pylist()]
-            assert in_order(shown) == in_order(connection.sql(query).fetchall()), name
-    for name in QUERIES:
-        step = project.plan().view(name).physical.step
-        assert step is not None and step.trace is not None, name
+        assert {name: shown(project, name) for name in QUERIES} == answers(connection, QUERIES)
+    steps = {name: project.plan().view(name).physical.step for name in QUERIES}
+    assert [name for name, found in steps.items() if found is None or found.trace is None] == []

@@ -13,7 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater.engine.maintained import traced
-from headwater.engine.maintained.arrangement import Arrangement
+from tests.engine.maintained.forever import COMMITS, answers, assert_right, looked_up, opened, shown, step
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 TOPICS = """
@@ -53,15 +53,8 @@ QUERIES = {
 
 @pytest.fixture
 def project(tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
-    views = []
-    for name, (key, query) in QUERIES.items():
-        options = [*([f"key = '{key}'"] if key else []), *(["retention = 'forever'"] if "visits" in query else [])]
-        declared = f"WITH ({', '.join(options)}) " if options else ""
-        views.append(f"CREATE MATERIALIZED VIEW {name} {declared}AS {query};")
-    (tmp_path / "headwater.toml").write_text('name = "tables"\n')
-    (tmp_path / "views.sql").write_text(TOPICS + "\n".join(views))
-    with hw.open(tmp_path) as opened:
-        yield opened
+    with opened(tmp_path, TOPICS, QUERIES, forever=False) as found:
+        yield found
 
 
 Rows = dict[str, dict[int, dict[str, Any]]]
@@ -114,31 +107,22 @@ def expected(rows: Rows) -> dict[str, list[tuple[Any, ...]]]:
         for table, known in rows.items():
             for row in known.values():
                 connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", list(row.values()))
-        return {name: in_order(connection.sql(query).fetchall()) for name, (_, query) in QUERIES.items()}
-
-
-def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(rows, key=repr)
+        return answers(connection, QUERIES)
 
 
 def test_every_step_gives_the_rows_that_the_tables_have(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of one commit and of several, found by keys and as a whole, with what was kept and without it."""
     chance = random.Random(29)
-    for number, rows in enumerate(feed(project, chance, 12)):
-        if chance.random() < 0.2 and number < 11:
+    for number, rows in enumerate(feed(project, chance, COMMITS)):
+        if chance.random() < 0.2 and number < COMMITS - 1:
             continue
         monkeypatch.setattr(traced, "FEW", 3 if chance.random() < 0.2 else 50_000)
         if number % 4 == 3:
             for kept in project.folder.rglob("rows*.json"):
                 kept.unlink()
-        assert [str(done.error) for done in project.catch_up() if done.error] == []
-        shown = {name: project.query(f"SELECT * FROM {name}").to_pylist() for name in QUERIES}
-        wanted = expected(rows)
-        for name in QUERIES:
-            assert in_order([tuple(row.values()) for row in shown[name]]) == wanted[name], name
-    for name in QUERIES:
-        assert project.verify(name).identical, name
-        assert project.views.ledger(name).remainder == 0, name
+        step(project)
+        assert {name: shown(project, name) for name in QUERIES} == expected(rows)
+    assert_right(project, list(QUERIES))
 
 
 def test_a_change_reads_the_rows_that_it_matters_to(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,18 +132,10 @@ def test_a_change_reads_the_rows_that_it_matters_to(project: hw.Project, monkeyp
     project.append("regions", [{"id": number, "name": f"r{number}", "changed_at": at} for number in range(100)])
     made = [order | {"id": number, "region": number % 100, "status": f"s{number % 50}"} for number in range(1000)]
     project.append("orders", made)
-    project.catch_up(*names)
-    found: list[int] = []
-    find = Arrangement.find
-
-    def counted(self: Arrangement, keys: Any) -> Any:
-        rows = find(self, keys)
-        found.append(0 if rows is None else rows.num_rows)
-        return rows
-
-    monkeypatch.setattr(Arrangement, "find", counted)
+    step(project, *names)
+    found = looked_up(monkeypatch)
     project.append("orders", [order | {"id": 5, "region": 7}])
     project.delete("orders", [{"id": 6}])
-    project.catch_up(*names)
+    step(project, *names)
     assert 0 < sum(found) < 300
-    assert [project.verify(name).identical for name in names] == [True] * len(names)
+    assert_right(project, names)

@@ -14,7 +14,7 @@ import pytest
 import headwater as hw
 from headwater import model
 from headwater.engine.maintained import traced
-from headwater.engine.maintained.arrangement import Arrangement
+from tests.engine.maintained.forever import COMMITS, answers, assert_right, looked_up, opened, shown, step
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STREAMS = """
@@ -99,14 +99,8 @@ QUERIES = TRACED | ANEW
 
 @pytest.fixture(params=["", " WITH (unique = 'id')"], ids=["all rows", "each event once"])
 def project(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
-    views = []
-    for name, (key, query) in QUERIES.items():
-        declared = f", key = '{key}'" if key else ""
-        views.append(f"CREATE MATERIALIZED VIEW {name} WITH (retention = 'forever'{declared}) AS {query};")
-    (tmp_path / "headwater.toml").write_text('name = "traced"\n')
-    (tmp_path / "views.sql").write_text(STREAMS.format(unique=request.param) + "\n".join(views))
-    with hw.open(tmp_path) as opened:
-        yield opened
+    with opened(tmp_path, STREAMS.format(unique=request.param), QUERIES) as found:
+        yield found
 
 
 def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[int]:
@@ -167,42 +161,27 @@ def expected(project: hw.Project) -> dict[str, list[tuple[Any, ...]]]:
             once = "QUALIFY row_number() OVER (PARTITION BY id, made_at ORDER BY _commit, _row) = 1"
             cut = once if topic == "orders" and is_unique(project) else ""
             connection.sql(f"CREATE TABLE {topic} AS SELECT * FROM log_{topic} {cut}")
-        return {name: in_order(connection.sql(query).fetchall()) for name, (_, query) in QUERIES.items()}
-
-
-def in_order(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(rows, key=repr)
-
-
-def differing(project: hw.Project) -> list[str]:
-    wanted = expected(project)
-    shown = {name: project.query(f"SELECT * FROM {name}").to_pylist() for name in QUERIES}
-    return [
-        f"{name}: {in_order([tuple(row.values()) for row in shown[name]])} is not {wanted[name]}"
-        for name in QUERIES
-        if in_order([tuple(row.values()) for row in shown[name]]) != wanted[name]
-    ]
+        return answers(connection, QUERIES)
 
 
 def test_every_step_gives_the_rows_of_the_whole_log(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of one commit and of several, with what was kept, without it and damaged, found by keys and as a whole."""
     chance = random.Random(23)
-    for commit in feed(project, chance, 12):
+    for commit in feed(project, chance, COMMITS):
         if chance.random() < 0.3:
             continue
         monkeypatch.setattr(traced, "FEW", 3 if chance.random() < 0.2 else 50_000)
         if commit % 4 == 0:
             for kept in [*project.folder.rglob("rows*.run"), *project.folder.rglob("rows*.json")]:
                 kept.unlink() if chance.random() < 0.2 else None
-        assert [str(done.error) for done in project.catch_up() if done.error] == []
-        assert differing(project) == []
-    project.catch_up()
-    assert differing(project) == []
-    for name in QUERIES:
-        assert project.verify(name).identical, name
-        assert project.views.ledger(name).remainder == 0, name
+        step(project)
+        assert {name: shown(project, name) for name in QUERIES} == expected(project)
+    step(project)
+    assert {name: shown(project, name) for name in QUERIES} == expected(project)
+    assert_right(project, list(QUERIES) if COMMITS > 6 or is_unique(project) else ["of_regions", "three"])
 
 
+@pytest.mark.parametrize("project", [""], indirect=True)
 def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project) -> None:
     steps = {name: project.plan().view(name).physical.step for name in QUERIES}
     assert {name: step.untraced for name, step in steps.items() if step and step.trace is None} == {
@@ -212,6 +191,7 @@ def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project
     }
 
 
+@pytest.mark.parametrize("project", [" WITH (unique = 'id')"], indirect=True)
 def test_a_step_reads_the_rows_that_its_new_rows_matter_to(
     project: hw.Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,17 +204,9 @@ def test_a_step_reads_the_rows_that_its_new_rows_matter_to(
     names = ("pairs", "left_pairs", "per_customer", "latest", "unpaid")
     project.append("orders", [order(number) for number in range(1000)])
     project.append("payments", [payment(number) for number in range(0, 1000, 2)])
-    project.catch_up(*names)
-    found: list[int] = []
-    find = Arrangement.find
-
-    def counted(self: Arrangement, keys: Any) -> Any:
-        rows = find(self, keys)
-        found.append(0 if rows is None else rows.num_rows)
-        return rows
-
-    monkeypatch.setattr(Arrangement, "find", counted)
+    step(project, *names)
+    found = looked_up(monkeypatch)
     project.append("payments", [payment(number) for number in (1, 3, 501)])
-    project.catch_up(*names)
+    step(project, *names)
     assert 0 < sum(found) < 100
-    assert [project.verify(name).identical for name in names] == [True] * len(names)
+    assert_right(project, names)
