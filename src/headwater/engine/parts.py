@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -110,7 +110,7 @@ class PartsView(SettleView):
                 pass
         tally, few = Tally(), replace(step, spark=self._small_session(spark)) if step.read else step
         is_known = known is not None and known.num_rows
-        frame = few.groups(tally, few.spark.createDataFrame(known, few.part_types()) if is_known else None)
+        frame = few.groups(tally, partial(few.spark.createDataFrame, known) if is_known else None)
         return self._groups(as_arrow(frame)), few.counts(tally, frame)
 
     def _values(self, step: Slice) -> dict[str, pa.Array]:

@@ -59,8 +59,6 @@ _MICROSECOND = timedelta(microseconds=1)
 _NUMBERED = re.compile(r"#\d+L?|plan_id=\d+")
 
 Instants = Mapping[str, datetime]
-Make = Callable[[Mapping[str, DataFrame], Instants], DataFrame]
-"""Makes a query of given rows and of instants, each by its name."""
 
 
 class PreparingSession:
@@ -162,6 +160,27 @@ class Input:
         return bytes(batch.serialize())
 
 
+class Frames(dict[str, DataFrame]):
+    """Rows that stand for others while a plan is made, by their names; more can be added to them."""
+
+    def __init__(self, own: PreparingSession, inputs: Sequence[Input]) -> None:
+        super().__init__()
+        self._own = own
+        self.inputs: list[Input] = []
+        for given in inputs:
+            self.add(given)
+
+    def add(self, given: Input) -> DataFrame:
+        """Let the plan be given these rows too."""
+        self.inputs.append(given)
+        self[given.name] = given.frame(self._own)
+        return self[given.name]
+
+
+Make = Callable[[Frames, Instants], DataFrame]
+"""Makes a query of given rows and of instants, each by its name."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A kept plan: what it is given, by names, and the columns that it gives."""
@@ -211,7 +230,7 @@ class _NotExchangeable(Exception):
 
 def prepare(own: PreparingSession, inputs: Sequence[Input], instants: Sequence[str], make: Make) -> Prepared | None:
     """Make a plan and keep it; None if it depends on more than the rows and the instants that are exchanged in it."""
-    frames = {given.name: given.frame(own) for given in inputs}
+    frames = Frames(own, inputs)
     first = [_FIRST_MARK.replace(year=_FIRST_MARK.year + number) for number in range(len(instants))]
     last = [mark.replace(microsecond=333_333) for mark in reversed(first)]
     marks, others = dict(zip(instants, first, strict=True)), dict(zip(instants, last, strict=True))
@@ -221,14 +240,14 @@ def prepare(own: PreparingSession, inputs: Sequence[Input], instants: Sequence[s
         return None
     analyzed = frame._jdf.queryExecution().analyzed()
     plan = own.planned(analyzed)
-    if not plan.subqueriesAll().isEmpty() or not _holds(plan, {given.name for given in inputs}) or not _is_task(plan):
+    if not plan.subqueriesAll().isEmpty() or not _holds(plan, set(frames)) or not _is_task(plan):
         return None
     rule = own.exchange({_micros(marks[name]): _micros(others[name]) for name in instants})
     again = own.planned(analyzed.transformAllExpressions(rule))
     if _text(plan.transformAllExpressions(rule)) != _text(again):
         return None
-    kept = own.kept(plan, inputs, [_micros(marks[name]) for name in instants])
-    return Prepared(inputs, instants, to_arrow_schema(frame.schema, timezone="UTC"), kept)
+    kept = own.kept(plan, frames.inputs, [_micros(marks[name]) for name in instants])
+    return Prepared(frames.inputs, instants, to_arrow_schema(frame.schema, timezone="UTC"), kept)
 
 
 def _holds(plan: Any, names: set[str]) -> bool:

@@ -166,7 +166,7 @@ class SettleView:
         def small() -> Mapping[str, LogStream]:
             return self._streams(replace(limits, max_rows=FEW // len(self.planned.scans)), upto)
 
-        in_small_steps = begin is not None and not is_limited and self._how.reads_new and self._may_prepare
+        in_small_steps = not is_limited and self._how.reads_new and self._may_prepare
         ends = Ends(self.planned, self._streams(limits, upto), far, small if in_small_steps else None)
         try:
             return self._settle(spark, ends, begin)
@@ -231,7 +231,7 @@ class SettleView:
     @property
     def _may_prepare(self) -> bool:
         """Tells whether the plan of small steps is prepared, or was not yet tried."""
-        return None not in self._memory.plans.values()
+        return self._how.prepared and None not in self._memory.plans.values()
 
     def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; None at the heads."""
@@ -275,12 +275,10 @@ class SettleView:
         return still_open
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
-        """The next slice, from memory if it is small; the first one is as large as the log."""
+        """The next slice, from memory if it is small."""
         whole = Slice(self.planned, self.logs, begin, upto, spark, self.folder)
-        if begin is None:
-            return whole
         read = self._small.read(whole.reaches(only_new=self._how.adds is not None))
-        gone = self._small.gone(begin.commits, whole.gone_between()) if self._how.adds == "totals" else {}
+        gone = self._small.gone(begin.commits, whole.gone_between()) if begin and self._how.adds == "totals" else {}
         if read is None or gone is None:
             return whole
         return replace(whole, spark=self._small_session(spark), read=read, gone=gone)

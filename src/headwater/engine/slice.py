@@ -7,7 +7,6 @@ taken from memory (see `engine.small`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.early import as_of, shown_at
@@ -33,6 +31,7 @@ from headwater.model import Emit
 from headwater.operators import Scan, Stage
 from headwater.operators.aggregate.lowering import gather, new_parts, total
 from headwater.operators.aggregate.lowering.panes import compacted
+from headwater.operators.aggregate.lowering.parts import Known
 from headwater.operators.aggregate.lowering.totals import added
 from headwater.operators.lowering.ledger import LOGGED, Tally, observed
 from headwater.operators.lowering.needed import Needed
@@ -156,7 +155,7 @@ class Slice(Span):
         tests += [] if until is None else [F.col(FINAL) <= F.lit(until)]
         return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN))
 
-    def groups(self, tally: Tally | None, known: DataFrame | None) -> DataFrame:
+    def groups(self, tally: Tally | None, known: Known | None) -> DataFrame:
         """The groups that have new rows, or known parts: the view's columns, when and whether it shows them, and parts.
 
         Those that are made again from the log are of all rows that it still looks back on.
@@ -173,14 +172,7 @@ class Slice(Span):
         lowering = replace(self._lowering(None, only_new=True), parts=self._parts(None))
         return new_parts(self.step.aggregate, lowering).select(*(f"`{key.name}`" for key in self.step.aggregate.keys))
 
-    def part_types(self) -> StructType:
-        """The columns of the parts of groups; a group that is over has none."""
-        assert self.step.aggregate is not None
-        lowering = replace(self._lowering(None, only_new=True), parts=self._parts(None))
-        frame = new_parts(self.step.aggregate, lowering)
-        return StructType.fromJson(json.loads(frame._jdf.schema().asNullable().json()))
-
-    def _parts(self, known: DataFrame | None) -> KnownParts:
+    def _parts(self, known: Known | None) -> KnownParts:
         assert self.step.aggregate is not None
         return KnownParts(self.step.aggregate, known, only_new=not self.again)
 

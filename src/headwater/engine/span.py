@@ -18,6 +18,8 @@ from headwater.plan.physical.step import Step
 
 BEGAN_AT, SETTLED_AT = "began_at", "settled_at"
 """The instants that two steps differ in: up to where rows were final before it, and up to where they are at its end."""
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+"""An instant up to which no row is ever final."""
 _MARGIN = timedelta(seconds=1)
 _NEVER = datetime(9999, 12, 31, tzinfo=UTC)
 

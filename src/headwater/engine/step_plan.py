@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from headwater.engine.kept_panes import nullable
-from headwater.engine.prepared import Input, Instants, Prepared, PreparingSession, prepare
+from headwater.engine.prepared import Frames, Input, Instants, Prepared, PreparingSession, prepare
 from headwater.engine.scan import columns_of, memory_schema, told_new
 from headwater.engine.slice import Slice
 from headwater.engine.source import arrow_schema
-from headwater.engine.span import BEGAN_AT, SETTLED_AT
+from headwater.engine.span import BEGAN_AT, BEGINNING, SETTLED_AT
 from headwater.operators import Scan
 from headwater.operators.lowering.ledger import LOGGED, Tally
 from headwater.operators.lowering.stamp import NEW, PARTS
@@ -35,44 +35,43 @@ class StepPlan:
         if not some.step.prepared:
             return None
         tally, scans, adds = Tally(), _scans(some), some.step.adds == "parts"
-        inputs = _inputs(some)
 
-        def model(frames: Mapping[str, DataFrame]) -> Slice:
+        def make(frames: Frames, marks: Instants) -> DataFrame:
+            def known(kinds: StructType) -> DataFrame:
+                return frames.add(Input(_KNOWN, to_arrow_schema(kinds, timezone="UTC"), kinds)).drop(_KNOWN)
+
             by_scan = {scan: frames[_name(number)] for number, scan in enumerate(scans)}
-            return replace(some, spark=own.session, frames=by_scan)
+            step = replace(some, spark=own.session, frames=by_scan, marks=marks)
+            return step.groups(tally, known) if adds else step.rows(tally)
 
-        def make(frames: Mapping[str, DataFrame], marks: Instants) -> DataFrame:
-            step = replace(model(frames), marks=marks)
-            return step.groups(tally, frames[_KNOWN].drop(_KNOWN)) if adds else step.rows(tally)
-
-        if adds:
-            types = model({given.name: given.frame(own) for given in inputs}).part_types()
-            inputs.append(Input(_KNOWN, to_arrow_schema(types, timezone="UTC"), types))
-        prepared = prepare(own, inputs, (BEGAN_AT, SETTLED_AT), make)
-        if prepared is None or (adds and not _gives_back(prepared, inputs[-1].columns)):
+        prepared = prepare(own, _inputs(some), (BEGAN_AT, SETTLED_AT), make)
+        if prepared is None or (adds and not _gives_back(prepared)):
             return None
         return cls(prepared, tally)
 
     def computed(self, some: Slice, known: pa.Table | None = None) -> tuple[pa.Table, dict[str, int]]:
         """The rows that a slice gives, with the parts that are known of its groups, and the fates of its rows."""
-        assert some.began_at is not None
         tables = {
             _name(number): told_new(some.read[scan], some.begin.commits[scan.relation] if some.begin else 0)
             for number, scan in enumerate(_scans(some))
         }
         tables |= {} if known is None else {_KNOWN: known}
-        rows, counts = self.prepared.run(tables, {BEGAN_AT: some.began_at, SETTLED_AT: some.settled_at})
+        rows, counts = self.prepared.run(tables, {BEGAN_AT: some.began_at or BEGINNING, SETTLED_AT: some.settled_at})
         return rows, {**self.tally.ledger(counts), LOGGED: some.logged()}
 
     def no_parts(self) -> pa.Table:
         """The parts of no group."""
-        schema: pa.Schema = next(given.columns for given in self.prepared.inputs if given.name == _KNOWN)
-        return schema.empty_table()
+        return _known(self.prepared).empty_table()
 
 
-def _gives_back(prepared: Prepared, known: pa.Schema) -> bool:
+def _known(prepared: Prepared) -> pa.Schema:
+    """The columns of the parts that are known."""
+    return next(given.columns for given in prepared.inputs if given.name == _KNOWN)
+
+
+def _gives_back(prepared: Prepared) -> bool:
     """Tells whether the parts that a plan gives are of the types in which it takes them."""
-    given = prepared.schema.field(PARTS).type
+    given, known = prepared.schema.field(PARTS).type, _known(prepared)
     return [(part.name, nullable(part.type)) for part in given] == [(part.name, nullable(part.type)) for part in known]
 
 

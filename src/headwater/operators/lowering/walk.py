@@ -20,6 +20,7 @@ from itertools import count
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater import model
 from headwater.findings import NotSupportedYet
@@ -91,13 +92,14 @@ class LateRows:
 
 @dataclass(frozen=True)
 class KnownParts:
-    """The groups of a stage as they are kept in parts; `known` is None where there are none yet.
+    """The groups of a stage as they are kept in parts: `known` gives their rows, if it is told the columns that new
+    ones have; None where there are none yet.
 
     Added to them are the parts of rows that are new; where they are made again from the log, those of all rows.
     """
 
     stage: Stage
-    known: DataFrame | None
+    known: Callable[[StructType], DataFrame] | None
     only_new: bool = True
 
 

@@ -6,11 +6,13 @@ its new rows; merged, both are the group as it is now: its values, and the parts
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from headwater.operators import Aggregate
 from headwater.operators.aggregate.lowering.merge import merged_by, merged_parts, parts_by
@@ -18,6 +20,9 @@ from headwater.operators.lowering.columns import ROWS, every, named_column, name
 from headwater.operators.lowering.stamp import FOREVER, MARK, PARTS
 
 _KEPT = "__kept"
+
+Known = Callable[[StructType], DataFrame]
+"""Gives the parts that are known, with these columns."""
 
 
 def parts_of(stage: Aggregate, rows: DataFrame, bounds: Mapping[str, Column]) -> DataFrame:
@@ -31,7 +36,7 @@ def parts_of(stage: Aggregate, rows: DataFrame, bounds: Mapping[str, Column]) ->
 
 
 def groups_of_parts(
-    stage: Aggregate, new: DataFrame, known: DataFrame | None, bounds: Mapping[str, Column], settled_at: datetime
+    stage: Aggregate, new: DataFrame, known: Known | None, bounds: Mapping[str, Column], settled_at: datetime
 ) -> DataFrame:
     """The groups of an aggregate that have new parts, or known ones; in `PARTS` their keys, and what is added to next.
 
@@ -39,10 +44,15 @@ def groups_of_parts(
     """
     calls = merged_by(stage)
     merged = merged_parts(calls) or {ROWS: f"sum({ROWS})"}
-    both = new if known is None else new.unionByName(known)
+    both = new if known is None else new.unionByName(known(_columns_of(new)))
     keys = [F.col(f"`{key.name}`") for key in stage.keys if key.name not in bounds]
     kept = [F.expr(sql).alias(f"{_KEPT}{name}") for name, sql in merged.items()]
     groups = both.groupBy(*keys, MARK).agg(*named_columns({name: call.whole for name, call in calls.items()}), *kept)
     is_open = F.col(MARK) > F.lit(settled_at)
     parts = [F.when(is_open, F.col(f"`{_KEPT}{name}`")).alias(name) for name in merged]
     return groups.withColumn(PARTS, F.struct(*keys, F.col(MARK), *parts)).withColumns(dict(bounds))
+
+
+def _columns_of(parts: DataFrame) -> StructType:
+    """The columns of parts as they are kept: a group that is over has none."""
+    return StructType.fromJson(json.loads(parts._jdf.schema().asNullable().json()))
