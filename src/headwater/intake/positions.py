@@ -8,7 +8,7 @@ events are read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -41,12 +41,13 @@ class SourcePosition:
 class History:
     """The rest of a history, beside its rows: the positions behind it, and what of it can't be read.
 
-    `unknown` counts the fields that no column declares.
+    `unknown` counts the fields that no column declares; `beside` are numbers that are kept beside the positions.
     """
 
     positions: Mapping[str, int]
     letters: pa.Table
     unknown: Counts = field(default_factory=dict)
+    beside: Mapping[str, int] = field(default_factory=dict)
 
 
 class SourcePositions:
@@ -100,15 +101,16 @@ class SourcePositions:
             self.sources[source] = SourcePosition(start, self._dead.position(self._producer(source)))
 
     def begin_with_history(
-        self, parts: Iterable[pa.Table], then: Callable[[], History], mark: str, sources: Iterable[str]
+        self, parts: Iterable[pa.Table], then: Callable[[], History], mark: str, sources: Sequence[str]
     ) -> None:
         """Append a history, with the positions behind it in the same entry: all of it, or nothing.
 
         `parts` are rows with a column `_source`; `then` is asked for the rest when they have all been read. `mark` is
-        the name of a position that says that it was done. The sources hold the watermark until they are idle.
+        the name of a position that counts how often it was done. The sources hold the watermark until they are idle.
         """
 
         dead = 0
+        known = {name: self.position(name) for name in (*sources, mark)}
         unknown: Counts = {}
 
         def moves() -> list[Move]:
@@ -121,7 +123,9 @@ class SourcePositions:
                 done = Move(self._producer(mark), before, (before or 0) + 1)
                 self._dead.append(history.letters, source=history.letters["source"].combine_chunks(), moves=[done])
             self._log.expect(list(sources))
-            return [Move(self._producer(name), None, to) for name, to in {**history.positions, mark: 1}.items()]
+            reached = {**history.positions, mark: (known[mark] or 0) + 1}
+            moves = [Move(self._producer(name), known.get(name), to) for name, to in reached.items()]
+            return moves + self._beside(history.beside)
 
         loaded = load_sources(self._log, parts, moves, lambda: unknown)
         self.history, self.history_unknown = (loaded.rows, dead), unknown
@@ -165,8 +169,11 @@ class SourcePositions:
         """The moves of the log's positions to these, and of what is kept beside them; none, if no position moves."""
         sources = self.sources
         moves = [Move(self._producer(at), sources[at].log, to) for at, to in reached.items() if to != sources[at].log]
-        known = {name: self.position(name) for name in (beside if moves else ())}
-        return moves + [Move(self._producer(at), known[at], beside[at]) for at in known if beside[at] != known[at]]
+        return moves + (self._beside(beside) if moves else [])
+
+    def _beside(self, numbers: Mapping[str, int]) -> list[Move]:
+        known = {name: self.position(name) for name in numbers}
+        return [Move(self._producer(name), known[name], to) for name, to in numbers.items() if known[name] != to]
 
     def dead_moves(self, reached: Mapping[str, int], sources: Iterable[str]) -> list[Move]:
         """The moves of the dead letters' positions to these, for some sources."""

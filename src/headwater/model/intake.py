@@ -73,13 +73,15 @@ class Postgres(Intake):
     `url` is the address of the database; it may name variables of the environment. The tables of a project in one
     database share a `slot`, from which PostgreSQL gives changes, and a `publication`, which names the tables; without
     names both are called by the project. `message_time` and `transaction` name columns that take the time of the
-    commit, and the id of the transaction, that made a change.
+    commit, and the id of the transaction, that made a change. `gaps` says what to do if the slot no longer has what
+    comes behind the log: `stop`, or take a new `snapshot`.
     """
 
     url: str
     table: str
     slot: str | None = None
     publication: str | None = None
+    gaps: Literal["stop", "snapshot"] = "stop"
     message_time: str | None = None
     transaction: str | None = None
 

@@ -5,7 +5,7 @@ What is wanted of a view or an intake is obeyed in whichever process it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from headwater.operate.promotion import Promotion
 from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.plan import PlannedView
 from headwater.project.declarations import Declarations
+from headwater.project.intake import Intakes
 from headwater.project.logs import Logs, Since
 from headwater.project.views import ProjectViews
 
@@ -27,10 +28,17 @@ class Administration:
     """Lets a project be administered: `project.admin`. Each act is in the audit."""
 
     def __init__(
-        self, declarations: Declarations, logs: Logs, views: ProjectViews, wishes: Wishes, audit: Audit
+        self,
+        declarations: Declarations,
+        logs: Logs,
+        intakes: Intakes,
+        views: ProjectViews,
+        wishes: Wishes,
+        audit: Audit,
     ) -> None:
         self._declarations = declarations
         self._logs = logs
+        self._intakes = intakes
         self._views = views
         self._wishes = wishes
         self._audit = audit
@@ -118,6 +126,11 @@ class Administration:
             )
         self._audit.note("compact", log.topic.name, keep=keep)
         return compact_table(log, log.now() - keep)
+
+    def drop_slot(self, name: str) -> Sequence[str]:
+        """Drop a slot of PostgreSQL and its publication, for tables that are to be taken in no more."""
+        self._audit.note("drop slot", name)
+        return self._intakes.drop_slot(name)
 
     def readers_of(self, topic: str) -> list[str]:
         """The views that read a topic themselves."""

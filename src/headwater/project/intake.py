@@ -33,6 +33,9 @@ from headwater.schemas.registry import SchemaRegistry
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from headwater.intake.postgres.kept import SlotStatus
+    from headwater.intake.postgres.slot import Slot
+
 Waits = Callable[[str, HeadwaterError | None], None]
 """Told what a topic's intake waits for, and (None) when it goes on."""
 
@@ -103,6 +106,42 @@ class Intakes:
             failed(error)
 
         return taking_in(self.open(waits=waits), self._wishes, stopped)
+
+    def slots(self) -> list[SlotStatus]:
+        """The slots of PostgreSQL that the project's tables are taken in by, as their databases have them."""
+        slots = self._slots()
+        if not slots:
+            return []
+        from headwater.intake.postgres.kept import status_of
+
+        return [status_of(slot) for slot in slots]
+
+    def drop_slot(self, name: str) -> Sequence[str]:
+        """Drop a slot with its publication; returns what was dropped."""
+        slots = self._slots()
+        for slot in slots:
+            if slot.name == name:
+                from headwater.intake.postgres.kept import drop
+
+                return drop(slot)
+        known = ", ".join(slot.name for slot in slots) or "none"
+        raise ArgumentRefused(
+            f'no table of the project is taken in by a slot "{name}"',
+            detail=f"Its slots are {known}.",
+            hint="Name one of them: a slot is dropped before its tables are declared no more.",
+        )
+
+    def _slots(self) -> list[Slot]:
+        """The slots, each once."""
+        topics = [topic for topic in self._declarations.declared.topics if isinstance(topic.intake, model.Postgres)]
+        if not topics:
+            return []
+        with extra("cdc", "a slot of PostgreSQL"):
+            from headwater.intake.postgres.slot import slot_of
+        slots = [
+            slot_of(topic, topics, self._settings.name, self._folder / ".headwater", find_runtime) for topic in topics
+        ]
+        return list({(slot.address, slot.name): slot for slot in slots}.values())
 
     def status(self, topic: str) -> TopicStatus:
         """The status of a topic, and of its intake if it has one."""

@@ -82,7 +82,7 @@ class Project(AbstractContextManager["Project"]):
         self.outlets = Outlets(
             self.declarations, self._logs, self.intakes, self.views.opened, folder, settings, patience, now, open_target
         )
-        self.admin = Administration(self.declarations, self._logs, self.views, self.wishes, audit)
+        self.admin = Administration(self.declarations, self._logs, self.intakes, self.views, self.wishes, audit)
         self.integrity = Integrities(
             self.declarations, self._logs, folder, settings, audit, now, self.intakes.read_again
         )

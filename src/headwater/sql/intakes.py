@@ -93,6 +93,7 @@ def _kafka(reading: TopicReading, options: Mapping[str, Option], values: dict[st
     for word in MESSAGE_TYPES:
         if word in values:
             values[word] = _message_column(reading, options[word].expression, word, values[word])
+    _refuse_gaps(reading, options, values, "snapshot")
     _refuse_format(reading, values, options)
     _refuse_archive(reading, values, options)
     return model.Kafka(**{"topic": "", **values})
@@ -101,10 +102,19 @@ def _kafka(reading: TopicReading, options: Mapping[str, Option], values: dict[st
 def _folder(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Folder:
     if "path" not in options:
         reading.refuse(OptionRefused, options["connector"], "names no folder", hint="Say path = '…'.")
+    _refuse_gaps(reading, options, values, "snapshot")
     if values.get("format") in ("protobuf", "json-schema", "raw"):
         hint = "A folder has files in 'json', 'csv', 'tsv', 'parquet', 'arrow' or 'avro'."
         reading.refuse(OptionRefused, options["format"], f"reads files in '{values['format']}'", hint=hint)
     return model.Folder(**{"path": "", **values})
+
+
+def _refuse_gaps(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any], refused: str) -> None:
+    """Refuse a way to do with what is gone that another connector has."""
+    if values.get("gaps") == refused:
+        hint = f"Say gaps = '{'skip' if refused == 'snapshot' else 'snapshot'}', or leave it out."
+        reading.refuse(OptionRefused, options["gaps"], f"can't do gaps = '{refused}'", hint=hint)
+        del values["gaps"]
 
 
 def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Postgres:
@@ -120,6 +130,7 @@ def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict
     elif url and not re.match(r"postgres(ql)?://|\$\{", url):
         hint = "Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'."
         reading.refuse(OptionRefused, options["url"].expression, "has no url of PostgreSQL", hint=hint)
+    _refuse_gaps(reading, options, values, "skip")
     if not reading.is_table:
         hint = "Write CREATE TABLE, with the PRIMARY KEY of the table."
         reading.refuse(OptionRefused, options["connector"], "takes in a table of PostgreSQL", hint=hint)

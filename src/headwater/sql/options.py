@@ -167,9 +167,10 @@ INTAKE = (
     ),
     OptionKind(
         "gaps",
-        "'stop' or 'skip'",
-        one_of("stop", "skip"),
-        "what to do about offsets, or files, that are gone before they were read; skipped ones become a dead letter",
+        "'stop' or 'skip', of PostgreSQL 'stop' or 'snapshot'",
+        one_of("stop", "skip", "snapshot"),
+        "what to do about offsets, files or changes that are gone before they were read; skipped ones become a dead "
+        "letter, and a new snapshot tells what has changed",
         "'stop'",
     ),
     OptionKind(

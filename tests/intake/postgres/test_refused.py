@@ -89,7 +89,9 @@ def test_a_slot_that_is_gone_or_made_anew_is_refused(customers: Shop) -> None:
     assert "is gone" in refusal(customers, SourceReplaced)
     database.run("INSERT INTO customers VALUES (2, 'ben')")
     database.run(f"SELECT pg_create_logical_replication_slot('{customers.slot}', 'pgoutput')")
-    assert "was made anew" in refusal(customers, SourceReplaced)
+    told = refusal(customers, SourceReplaced)
+    assert "was made anew" in told
+    assert "Declare gaps = 'snapshot'" in told
     assert customers.rows("customers") == before == [(1, "ada")]
 
 

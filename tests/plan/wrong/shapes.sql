@@ -329,6 +329,18 @@ CREATE TABLE shops (id INT PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at) WI
 -- hint: Write WATERMARK FOR committed_at AS committed_at
 -- mend: , url = ==> , message_time = 'at', url =
 
+--- changes of postgres that are skipped
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}', gaps = 'skip');
+-- finding: can't do gaps = 'skip'
+-- hint: Say gaps = 'snapshot', or leave it out.
+-- mend: skip ==> snapshot
+
+--- a snapshot of kafka
+CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'kafka', topic = 'v', gaps = 'snapshot');
+-- finding: can't do gaps = 'snapshot'
+-- hint: Say gaps = 'skip', or leave it out.
+-- mend: snapshot ==> skip
+
 --- a slot with a name that PostgreSQL doesn't take
 CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}', slot = 'Shop-1');
 -- finding: gives option "slot" a value that it can't take

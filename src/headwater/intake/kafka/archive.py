@@ -59,7 +59,7 @@ class Archive:
             self._refuse_poison(letters)
             return History(begin(self._next), letters, self._unknown)
 
-        positions.begin_with_history(self._parts(positions, partitions), then, MARK, map(str, partitions))
+        positions.begin_with_history(self._parts(positions, partitions), then, MARK, list(map(str, partitions)))
 
     @property
     def _kafka(self) -> Kafka:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from headwater.errors import HeadwaterError, SourceUnavailable
+from headwater.errors import HeadwaterError, SourceReplaced, SourceUnavailable
 from headwater.intake.postgres.change import Change, Transaction
 from headwater.intake.postgres.database import Database
 from headwater.intake.postgres.debezium import Debezium, properties_of
@@ -135,10 +135,23 @@ class Capture:
     def _prepare(self) -> None:
         slot, database = self._slot, self._database
         with database.connected() as connection:
-            positions = [tap.start for tap in self._taps.values() if tap.start is not None]
             database.ensure_publication(connection, slot.publication, list(slot.tables.values()))
-            database.ensure_slot(connection, slot.name, positions)
+            positions = [tap.start for tap in self._taps.values() if tap.start is not None]
+            gap = database.gap(connection, slot.name, positions)
+            if gap is not None:
+                self._refuse_gap(gap)
+                self._wait_until_free()
+                database.drop_slot(connection, slot.name)
+            database.ensure_slot(connection, slot.name)
             self._wait_until_free()
+        for tap in self._taps.values():
+            tap.decide(again=gap is not None)
+
+    def _refuse_gap(self, gap: SourceReplaced) -> None:
+        """Raise, unless all tables may begin with a new snapshot."""
+        if not all(tap.again for tap in self._taps.values()):
+            raise gap
+        _logger.warning("%s; its tables begin with a new snapshot", gap.summary)
 
     def _wait_until_free(self) -> None:
         slot, database = self._slot, self._database
@@ -159,10 +172,13 @@ class Capture:
     def _take_snapshot(self, taps: Sequence[Tap]) -> None:
         if not taps:
             return
-        name = f"{self._slot.name[:54]}_snapshot"
+        name = self._slot.of_snapshot
         with self._database.connected() as connection:
             self._database.drop_slot(connection, name)
-            made_at = self._times().of(self._database.clock(connection))
+            times = self._times()
+            for tap in taps:
+                times.raise_to(tap.newest)
+            made_at = times.of(self._database.clock(connection))
         tables = [tap.table for tap in taps]
         debezium = self._debezium
         assert debezium is not None

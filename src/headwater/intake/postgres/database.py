@@ -56,11 +56,16 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class SlotState:
-    """A slot: up to where it was read, who reads it, and whether PostgreSQL has let go of what it needs."""
+    """A slot: up to where it was read, who reads it, and whether PostgreSQL has let go of what it needs.
+
+    `held` are the bytes of WAL that are kept for it, and `left` those that may still come before it is lost.
+    """
 
     confirmed: int
     reader: int | None
     is_lost: bool
+    held: int | None
+    left: int | None
 
 
 @dataclass
@@ -72,10 +77,10 @@ class Database:
     topic: str
 
     @contextmanager
-    def connected(self) -> Iterator[psycopg.Connection]:
-        """A connection; what goes wrong is an error of the source."""
+    def connected(self, wait: int | None = None) -> Iterator[psycopg.Connection]:
+        """A connection, which is waited for so many seconds; what goes wrong is an error of the source."""
         try:
-            with psycopg.connect(self.address, autocommit=True, connect_timeout=_WAIT) as connection:
+            with psycopg.connect(self.address, autocommit=True, connect_timeout=wait or _WAIT) as connection:
                 yield connection
         except psycopg.Error as cause:
             raise self._failure(cause) from cause
@@ -194,10 +199,7 @@ class Database:
                 "It doesn't publish insert, update, delete and truncate.",
                 f"Run ALTER PUBLICATION {name} SET (publish = 'insert, update, delete, truncate').",
             )
-        held = connection.execute(
-            "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", (name,)
-        ).fetchall()
-        missing = [table for table in tables if (table,) not in held]
+        missing = self.unpublished(connection, name, tables)
         if missing:
             raise self.refused(
                 f'reads the publication "{name}", which doesn\'t have the table "{missing[0]}"',
@@ -205,32 +207,53 @@ class Database:
                 f"Run ALTER PUBLICATION {name} ADD TABLE {missing[0]}.",
             )
 
+    def unpublished(self, connection: psycopg.Connection, publication: str, tables: Sequence[str]) -> list[str]:
+        """The tables that a publication doesn't have."""
+        held = connection.execute(
+            "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", (publication,)
+        ).fetchall()
+        return [table for table in tables if (table,) not in held]
+
+    def drop_publication(self, connection: psycopg.Connection, name: str) -> bool:
+        """Drop a publication; False if there is none."""
+        if not connection.execute("SELECT FROM pg_publication WHERE pubname = %s", (name,)).fetchall():
+            return False
+        connection.execute(sql.SQL("DROP PUBLICATION {}").format(sql.Identifier(name)))
+        return True
+
     def slot(self, connection: psycopg.Connection, name: str) -> SlotState | None:
         """The slot of that name; None if there is none."""
         found = connection.execute(
-            "SELECT confirmed_flush_lsn - '0/0'::pg_lsn, active_pid, coalesce(wal_status = 'lost', false) "
+            "SELECT confirmed_flush_lsn - '0/0'::pg_lsn, active_pid, coalesce(wal_status = 'lost', false), "
+            "pg_current_wal_lsn() - restart_lsn, safe_wal_size "
             "FROM pg_replication_slots WHERE slot_name = %s AND database = current_database()",
             (name,),
         ).fetchone()
-        return None if found is None else SlotState(int(found[0] or 0), found[1], bool(found[2]))
+        if found is None:
+            return None
+        held, left = (None if size is None else int(size) for size in found[3:])
+        return SlotState(int(found[0] or 0), found[1], bool(found[2]), held, left)
 
-    def ensure_slot(self, connection: psycopg.Connection, name: str, positions: Sequence[int]) -> SlotState:
-        """Create the slot if nothing was ever read by it; refuse one that no longer has what comes behind the logs."""
-        found = self.slot(connection, name)
-        if found is None and not positions:
+    def ensure_slot(self, connection: psycopg.Connection, name: str) -> None:
+        """Create the slot if it isn't there."""
+        if self.slot(connection, name) is None:
             connection.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (name,))
-            found = self.slot(connection, name)
-            assert found is not None
-        least = min(positions, default=0)
-        if found is not None and not found.is_lost and (not positions or found.confirmed <= least):
-            return found
+
+    def gap(self, connection: psycopg.Connection, name: str, positions: Sequence[int]) -> SourceReplaced | None:
+        """The error that says that a slot no longer has what comes behind the positions of logs; None if it has."""
+        found, least = self.slot(connection, name), min(positions, default=None)
+        if found is not None and not found.is_lost and (least is None or found.confirmed <= least):
+            return None
+        if found is None and least is None:
+            return None
         what = "is gone" if found is None else "was invalidated by the server" if found.is_lost else "was made anew"
-        raise SourceReplaced(
+        until = "" if found is None or found.is_lost else f" up to {spell(found.confirmed)}"
+        behind = "What was changed before it was read" if least is None else f"What was changed behind {spell(least)}"
+        return SourceReplaced(
             f'the slot "{name}" of {self.title} {what}',
-            detail=f"The logs have what was changed up to {spell(least)}; what came behind it can no longer be read. "
-            "What the logs have stays.",
-            hint="Declare another slot = '…' and the table under another name, to begin with a new snapshot. "
-            "Beforehand, see max_slot_wal_keep_size of the server.",
+            detail=f"{behind}{until} can no longer be read. What the logs have stays.",
+            hint="Declare gaps = 'snapshot' for all tables of the slot: a new snapshot then tells what has changed. "
+            "See max_slot_wal_keep_size of the server, which sets an end to what is kept for a slot.",
             topic=self.topic,
         )
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import pyarrow as pa
 
 from headwater.intake.dead import NO_LETTERS
 from headwater.intake.decode import Decoder
+from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.positions import History, SourcePositions
 from headwater.intake.postgres.capture import Capture, join
 from headwater.intake.postgres.database import Database, spell
-from headwater.intake.postgres.piece import PostgresPiece, Prior
+from headwater.intake.postgres.piece import Identity, PostgresPiece, Prior, instant
 from headwater.intake.postgres.slot import Slot
 from headwater.intake.postgres.tap import MOST_CHANGES, Tap
 from headwater.intake.protocol import Inlet, Piece, Wait
@@ -22,8 +24,9 @@ from headwater.model import Postgres, Table
 QUIET = 16 * 1024 * 1024
 """So many bytes of WAL may hold nothing for a table before its log notes the position, so that they can be let go."""
 SNAPSHOT = "snapshot"
-_NEWEST = "{} newest"
-"""The name of the newest time of a commit, which the log keeps beside the position in a slot."""
+_NEWEST = "newest commit"
+"""The name of the newest time of a commit, which the log keeps beside the position; no slot can have it."""
+_AT_ONCE = 5_000
 _STEP = 0.1
 
 
@@ -49,13 +52,14 @@ class PostgresInlet(Inlet):
         self._look_at_table()
         at = positions.position(self._slot.name)
         self._prior = Prior(positions.log)
-        newest = positions.position(_NEWEST.format(self._slot.name)) or 0
-        self._tap = Tap(self._topic.name, self._table.name, at, newest, self._topic.max_ahead)
+        newest = positions.position(_NEWEST) or 0
+        again = self._declared.gaps == "snapshot"
+        self._tap = Tap(self._topic.name, self._table.name, at, newest, self._topic.max_ahead, again=again)
         self._capture: Capture = join(self._slot, database, self._tap)
-        if at is None:
+        if self._tap.begins_with_rows:
             self._take_snapshot(positions, self._tap)
             at = self._tap.start
-            assert at is not None
+        assert at is not None
         positions.take_up({self._slot.name: at})
         self._position, self._newest = at, self._tap.newest
         self._capture.durable(self._tap, at)
@@ -75,23 +79,34 @@ class PostgresInlet(Inlet):
         letters: list[pa.Table] = []
         unknown: list[Counts] = []
         first = 0
+        before = self._prior.identities(self._topic)
 
         def parts() -> Iterator[pa.Table]:
             nonlocal first
             for rows in tap.snapshot():
                 piece = PostgresPiece.of_snapshot(source, rows, first, self._declared, self._table, self._prior)
                 first += len(rows)
+                before.difference_update(piece.identities(self._topic) if before else ())
                 decoded = piece.decode(decoder, positions.log.now(), ())
                 letters.append(decoded.dead)
                 unknown.append(decoded.unknown)
                 yield with_source(decoded.rows, source)
+            for gone in _batches(before):
+                yield with_source(self._deletes(decoder, gone, tap.newest), source)
 
         def then() -> History:
             assert tap.start is not None
             dead = pa.concat_tables([*letters, NO_LETTERS])
-            return History({source: tap.start, _NEWEST.format(source): tap.newest}, dead, together(unknown))
+            return History({source: tap.start}, dead, together(unknown), {_NEWEST: tap.newest})
 
         positions.begin_with_history(parts(), then, f"{SNAPSHOT} of {source}", [source])
+
+    def _deletes(self, decoder: Decoder, identities: Sequence[Identity], at: int) -> pa.Table:
+        """The deletes of keys that a later snapshot doesn't have."""
+        names, time = self._topic.primary_key, self._declared.message_time
+        when = {} if time is None else {time: instant(at)}
+        rows = [dict(zip(names, identity, strict=True)) | when | {OPERATION: DELETE} for identity in identities]
+        return decoder.decode(rows).rows
 
     def close(self) -> None:
         """Let go of the slot, when no other table needs it."""
@@ -140,7 +155,7 @@ class PostgresInlet(Inlet):
     @property
     def beside(self) -> Mapping[str, int]:
         """The newest time of a commit, behind which those that come go on."""
-        return {_NEWEST.format(self._slot.name): self._newest}
+        return {_NEWEST: self._newest}
 
     def taken(self, positions: Mapping[str, int]) -> None:
         """Let PostgreSQL forget what the log has."""
@@ -160,3 +175,9 @@ class PostgresInlet(Inlet):
     def spell(self, source: str, position: int) -> str:  # noqa: ARG002
         """A position as PostgreSQL writes it."""
         return spell(position)
+
+
+def _batches(identities: Iterable[Identity]) -> Iterator[Sequence[Identity]]:
+    rest = iter(identities)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some

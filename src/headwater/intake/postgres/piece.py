@@ -27,6 +27,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHIFT = 1_000_000_000
 """A change's number is the end of its transaction so many times, and its place there."""
 Row = dict[str, Any]
+Identity = tuple[Any, ...]
+"""The values of a key, as the log has them."""
+
+
+def instant(microseconds: int) -> datetime:
+    """The instant so long after the beginning of 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 class Prior:
@@ -42,7 +49,11 @@ class Prior:
         rows: list[Row] = TableLog(self._log).rows(columns=table.primary_key).to_pylist()
         return rows
 
-    def rows(self, table: Table, keys: Sequence[tuple[Any, ...]]) -> list[Row]:
+    def identities(self, table: Table) -> set[Identity]:
+        """The same as values."""
+        return {tuple(key.values()) for key in self.keys(table)}
+
+    def rows(self, table: Table, keys: Sequence[Identity]) -> list[Row]:
         """The rows of these keys."""
         if self._log.head < 0:
             return []
@@ -95,6 +106,13 @@ class PostgresPiece:
     ) -> PostgresPiece:
         """Rows of the snapshot; `first` is the number of the first of them."""
         return cls(source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, table, prior, lambda: None)
+
+    def identities(self, table: Table) -> list[Identity]:
+        """The keys of its rows."""
+        reading = _Reading(table, self)
+        for number, change in self.numbered:
+            reading.add(number, change)
+        return reading.identities(reading.rows)
 
     def decode(self, decoder: Decoder, arrived_at: datetime, without: Collection[int]) -> Decoded:
         """The changes as rows and dead letters."""
@@ -153,9 +171,9 @@ class _Reading:
         """Give the rows what WAL has left out, because it is as it was: from the row before, here or in the log."""
         if not self._lacking:
             return
-        identities = self._identities(self.rows)
+        identities = self.identities(self.rows)
         prior = self.piece.prior.rows(self.topic, [identities[before] for before in self._lacking.values()])
-        known: dict[tuple[Any, ...], Row | None]
+        known: dict[Identity, Row | None]
         known = {tuple(row[name] for name in self.topic.primary_key): row for row in prior}
         gone: Row | None = None
         for at, row in enumerate(self.rows):
@@ -181,14 +199,13 @@ class _Reading:
         self.contents.append(change.content)
 
     def _gone(self, number: int, change: Change, key: Row) -> None:
-        made_at = _EPOCH + timedelta(microseconds=change.made_at)
-        when = {} if self.topic.time is None else {self.topic.time: made_at}
+        when = {} if self.topic.time is None else {self.topic.time: instant(change.made_at)}
         self._append(number, change, {**key, **self._beside(change), **when, OPERATION: DELETE})
 
     def _keys(self) -> list[Row]:
         """The keys of the rows that are there before the next change."""
         keys = {tuple(key.values()): key for key in self.piece.prior.keys(self.topic)}
-        for row, identity in zip(self.rows, self._identities(self.rows), strict=True):
+        for row, identity in zip(self.rows, self.identities(self.rows), strict=True):
             if isinstance(row, Poison):
                 continue
             if row.get(OPERATION) == DELETE:
@@ -206,7 +223,7 @@ class _Reading:
     def _beside(self, change: Change) -> Row:
         declared = self.piece.declared
         told = {
-            declared.message_time: _EPOCH + timedelta(microseconds=change.made_at),
+            declared.message_time: instant(change.made_at),
             declared.transaction: change.transaction,
         }
         return {name: value for name, value in told.items() if name is not None}
@@ -214,7 +231,7 @@ class _Reading:
     def _key(self, row: Mapping[str, Any]) -> Row:
         return {name: row.get(name) for name in self.topic.primary_key}
 
-    def _identities(self, rows: Sequence[Mapping[str, Any] | Poison]) -> list[tuple[Any, ...]]:
+    def identities(self, rows: Sequence[Mapping[str, Any] | Poison]) -> list[Identity]:
         """The keys of rows, as the log has them."""
         kinds = {column.name: column.type for column in self.topic.columns}
         columns = []

@@ -25,6 +25,11 @@ class Slot:
     log: Path
     java: Callable[[], Path]
 
+    @property
+    def of_snapshot(self) -> str:
+        """The name of the slot that there is for the time of a snapshot."""
+        return f"{self.name[:54]}_snapshot"
+
 
 def slot_of(topic: Topic, topics: Iterable[Topic], project: str, state: Path, java: Callable[[], Path]) -> Slot:
     """The slot by which a topic is taken in; `topics` are all of the project, and `state` is its folder for that."""

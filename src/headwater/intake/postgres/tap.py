@@ -16,12 +16,16 @@ MOST_CHANGES = 100_000
 class Tap:
     """The changes of one table behind the position that its log has; None before its snapshot.
 
-    `newest` is the newest time of a commit up to there; `ahead` is how far one may be ahead of our clock.
+    `newest` is the newest time of a commit up to there; `ahead` is how far one may be ahead of our clock. If `again`,
+    it may begin with another snapshot when the slot no longer has what comes behind the position.
     """
 
-    def __init__(self, topic: str, table: str, position: int | None, newest: int, ahead: timedelta | None) -> None:
+    def __init__(
+        self, topic: str, table: str, position: int | None, newest: int, ahead: timedelta | None, *, again: bool
+    ) -> None:
         self.topic = topic
         self.table = table
+        self.again = again
         self.start = position
         self.newest = newest
         self.ahead = ahead
@@ -35,8 +39,17 @@ class Tap:
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._is_closed = False
+        self._begins_with_rows: bool | None = None
 
     # By who reads the slot
+
+    def decide(self, *, again: bool) -> None:
+        """Say that it begins: behind its position, or, if `again` or if it has none, with the rows of a snapshot."""
+        with self._changed:
+            if again:
+                self.start = self.durable = None
+            self._begins_with_rows = self.start is None
+            self._changed.notify_all()
 
     def put(self, transaction: Transaction) -> None:
         """Add a transaction, when there is room for it."""
@@ -74,6 +87,14 @@ class Tap:
             self._changed.notify_all()
 
     # By the intake
+
+    @property
+    def begins_with_rows(self) -> bool:
+        """Tells whether the rows of a snapshot come first; waits until that is decided."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._begins_with_rows is not None or self._error)
+            self._raise()
+            return bool(self._begins_with_rows)
 
     def snapshot(self) -> Iterator[Sequence[Change]]:
         """The rows of the snapshot, as they come; when it is complete, `start` is its position."""

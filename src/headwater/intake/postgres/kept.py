@@ -1,0 +1,81 @@
+"""The state of a slot in its database: how far it was read, how much WAL is held back for it, and how it is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from psycopg.conninfo import conninfo_to_dict
+
+from headwater.errors import SourceRefused
+from headwater.intake.postgres.database import Database, spell
+from headwater.intake.postgres.slot import Slot
+
+State = Literal["read", "at rest", "lost", "missing"]
+
+
+@dataclass(frozen=True)
+class SlotStatus:
+    """A slot as its database has it, for the `topics` that it is read for.
+
+    It is `read` by a process, `at rest`, `lost` if PostgreSQL has let go of what it needs, or `missing`. `confirmed` is
+    the position up to which all logs have everything. `held` are the bytes of WAL that are kept for it, and `left`
+    those that may still come before it is lost, if the server has a limit. `unpublished` are the tables that the
+    publication doesn't have; all of them, if it isn't there.
+    """
+
+    slot: str
+    database: str
+    publication: str
+    topics: tuple[str, ...]
+    state: State
+    confirmed: str | None = None
+    held: int | None = None
+    left: int | None = None
+    unpublished: tuple[str, ...] = ()
+
+
+def status_of(slot: Slot, wait: int | None = None) -> SlotStatus:
+    """The status of a slot; `wait` is how many seconds the server has to answer."""
+    database = _database(slot)
+    with database.connected(wait) as connection:
+        found = database.slot(connection, slot.name)
+        missing = tuple(database.unpublished(connection, slot.publication, list(slot.tables.values())))
+    named = slot.name, _place(slot), slot.publication, tuple(slot.tables)
+    if found is None:
+        return SlotStatus(*named, "missing", unpublished=missing)
+    state: State = "lost" if found.is_lost else "at rest" if found.reader is None else "read"
+    return SlotStatus(*named, state, spell(found.confirmed), found.held, found.left, missing)
+
+
+def drop(slot: Slot) -> Sequence[str]:
+    """Drop a slot that nobody reads, with its publication, as far as they are there; returns what was dropped."""
+    database = _database(slot)
+    with database.connected() as connection:
+        found = database.slot(connection, slot.name)
+        if found is not None and found.reader is not None:
+            raise SourceRefused(
+                f'the slot "{slot.name}" can\'t be dropped while it is read',
+                detail=f"PostgreSQL has it in use by the process {found.reader} of its own.",
+                hint="End the run or the intake that reads it.",
+                slot=slot.name,
+            )
+        database.drop_slot(connection, slot.of_snapshot)
+        dropped = [f"slot {slot.name}"] if found is not None else []
+        database.drop_slot(connection, slot.name)
+        if database.drop_publication(connection, slot.publication):
+            dropped.append(f"publication {slot.publication}")
+    return dropped
+
+
+def _database(slot: Slot) -> Database:
+    return Database(slot.address, f'the slot "{slot.name}"', next(iter(slot.tables)))
+
+
+def _place(slot: Slot) -> str:
+    """The database without the name and the password of its user."""
+    told = conninfo_to_dict(slot.address)
+    return (
+        f"{told.get('host') or 'localhost'}:{told.get('port') or 5432}/{told.get('dbname') or told.get('user') or ''}"
+    )
