@@ -113,7 +113,7 @@ def test_without_rules_dead_letters_are_told(folder: Path) -> None:
         assert (alert.rule, alert.kind, alert.name, alert.value) == ("dead letters", "topic", "sales", 1)
         assert alert.detail == "1 events can't be read: headwater dead sales"
         assert [found.rule for found in project.status().alerts] == ["dead letters"]
-        assert [rule.when for rule in project.alerts().rules] == ["remainder", "stopped", "dead"]
+        assert [rule.when for rule in project.alerts().rules] == ["remainder", "stopped", "dead", "held"]
 
 
 RULES = """

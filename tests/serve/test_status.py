@@ -68,7 +68,7 @@ def test_metrics_are_what_prometheus_reads(bank: Bank) -> None:
 def test_alerts_are_told_with_their_rules(bank: Bank) -> None:
     bank.client.post("/streams/payments/events", json=[event(1), event(2, amount="much")])
     found = bank.client.get("/alerts").json()
-    assert [rule["when"] for rule in found["rules"]] == ["remainder", "stopped", "dead"]
+    assert [rule["when"] for rule in found["rules"]] == ["remainder", "stopped", "dead", "held"]
     (alert,) = found["alerts"]
     assert (alert["rule"], alert["kind"], alert["name"], alert["state"]) == (
         "dead letters", "topic", "payments", "firing",

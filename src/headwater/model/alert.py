@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-Figure = Literal["lag", "freshness", "late", "dead", "remainder", "stopped", "failing", "intake", "watermark"]
+Figure = Literal["lag", "freshness", "late", "dead", "remainder", "stopped", "failing", "intake", "held", "watermark"]
 """The figure that a rule watches.
 
 `lag`: commits that a view has not read. `freshness`: seconds from arrival to the store within which 99 of 100 of a
@@ -14,6 +14,7 @@ view's commits were there. `late`: the share of a view's rows that came too late
 dead letters of a topic that have not come back, changes that an outlet could not deliver. `remainder`: what a view's
 ledger leaves unexplained. `stopped`: a view, an intake or an outlet has stopped for good. `failing`: one waits for its
 next attempt, or its store can't be asked. `intake`: an intake waits, for its source or because of too much poison.
+`held`: bytes of WAL that PostgreSQL holds back for the slot that a table is taken in by.
 `watermark`: seconds that a topic's watermark is behind the wall clock.
 """
 
@@ -41,5 +42,6 @@ DEFAULT_RULES = (
     Rule(name="rows lost or doubled", when="remainder"),
     Rule(name="stopped", when="stopped"),
     Rule(name="dead letters", when="dead"),
+    Rule(name="WAL held back", when="held", above=10e9),
 )
 """The rules of a project that states none."""

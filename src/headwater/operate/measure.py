@@ -103,6 +103,13 @@ def _intake(status: Status) -> Iterator[Measure]:
         yield Measure("topic", topic.topic, topic.waits is not None, topic.waits or "")
 
 
+def _held(status: Status) -> Iterator[Measure]:
+    for topic in status.topics:
+        if topic.held is not None:
+            detail = f"PostgreSQL holds back {topic.held / 1e6:,.0f} MB of WAL for its slot: headwater slot list"
+            yield Measure("topic", topic.topic, topic.held, detail)
+
+
 def _watermark(status: Status) -> Iterator[Measure]:
     for topic in status.topics:
         if topic.head > 0:
@@ -119,5 +126,6 @@ _MEASURED: dict[Figure, Callable[[Status], Iterator[Measure]]] = {
     "stopped": _stopped,
     "failing": _failing,
     "intake": _intake,
+    "held": _held,
     "watermark": _watermark,
 }

@@ -42,7 +42,8 @@ class TopicStatus:
     `unknown` says how many of its events had each field that no column declares.
 
     `waits` is what its intake waits for, and `stopped` why it has stopped, if it runs in this process and does so;
-    `paused` says since when it is paused, wherever it runs. `lost` is what was declared lost of it. One whose log is
+    `paused` says since when it is paused, wherever it runs. `held` are the bytes of WAL that PostgreSQL holds back for
+    the slot that it is taken in by, as far as that is known. `lost` is what was declared lost of it. One whose log is
     damaged has stopped, and nothing else is known of it: its head is -1.
     """
 
@@ -57,6 +58,7 @@ class TopicStatus:
     paused: Paused | None = None
     lost: Lost = field(default_factory=Lost)
     unknown: Mapping[str, int] = field(default_factory=dict)
+    held: int | None = None
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from headwater.schemas.registry import SchemaRegistry
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headwater.intake.postgres.kept import SlotStatus
+    from headwater.intake.postgres.kept import Held, SlotStatus
     from headwater.intake.postgres.slot import Slot
 
 Waits = Callable[[str, HeadwaterError | None], None]
@@ -60,6 +60,7 @@ class Intakes:
         self._schemas: SchemaRegistry | None = None
         self._waiting: dict[str, HeadwaterError | None] = {}
         self._stopped: dict[str, HeadwaterError] = {}
+        self._held: Held | None = None
 
     @property
     def schemas(self) -> SchemaRegistry:
@@ -134,20 +135,35 @@ class Intakes:
     def _slots(self) -> list[Slot]:
         """The slots, each once."""
         topics = [topic for topic in self._declarations.declared.topics if isinstance(topic.intake, model.Postgres)]
-        if not topics:
-            return []
-        with extra("cdc", "a slot of PostgreSQL"):
-            from headwater.intake.postgres.slot import slot_of
-        slots = [
-            slot_of(topic, topics, self._settings.name, self._folder / ".headwater", find_runtime) for topic in topics
-        ]
+        slots = [self._slot(topic) for topic in topics]
         return list({(slot.address, slot.name): slot for slot in slots}.values())
+
+    def _slot(self, topic: model.Topic) -> Slot:
+        with extra("cdc", "a slot of PostgreSQL", topic=topic.name):
+            from headwater.intake.postgres.slot import slot_of
+        topics, state = self._declarations.declared.topics, self._folder / ".headwater"
+        return slot_of(topic, topics, self._settings.name, state, find_runtime)
+
+    def _held_for(self, topic: model.Topic) -> int | None:
+        """The bytes that a database holds back for a topic; None if it has none, or can't tell."""
+        postgres = topic.intake
+        if not isinstance(postgres, model.Postgres):
+            return None
+        if self._held is None:
+            try:
+                with extra("cdc", "a slot of PostgreSQL", topic=topic.name):
+                    from headwater.intake.postgres.kept import Held
+            except HeadwaterError:
+                return None
+            self._held = Held()
+        return self._held.of(postgres, lambda: self._slot(topic))
 
     def status(self, topic: str) -> TopicStatus:
         """The status of a topic, and of its intake if it has one."""
         log, dead = self._logs.of(topic), self._logs.dead(topic)
         paused = self._wishes.paused("intake", topic)
-        return topic_status(log, dead, self._waiting.get(topic), self._stopped.get(topic), paused)
+        waits, stopped = self._waiting.get(topic), self._stopped.get(topic)
+        return replace(topic_status(log, dead, waits, stopped, paused), held=self._held_for(log.topic))
 
     def _open(self, topic: model.Topic, waits: Waits) -> Intake:
         log, dead = self._logs.of(topic.name), self._logs.dead(topic.name)

@@ -53,7 +53,10 @@ def _topics(status: Status) -> Iterator[Metric]:
     )
     waits = _gauge("headwater_intake_waiting", "1 if the intake of a topic waits for something.", "topic")
     paused = _gauge("headwater_intake_paused", "1 if the operator has paused the intake of a topic.", "topic")
+    held = _gauge("headwater_intake_wal_held_bytes", "WAL that PostgreSQL holds back for the slot of a topic.", "topic")
     for topic in status.topics:
+        if topic.held is not None:
+            held.add_metric([topic.topic], topic.held)
         paused.add_metric([topic.topic], float(topic.paused is not None))
         waits.add_metric([topic.topic], float(topic.waits is not None))
         rows.add_metric([topic.topic], topic.rows)
@@ -63,7 +66,7 @@ def _topics(status: Status) -> Iterator[Metric]:
         head.add_metric([topic.topic], topic.head)
         if topic.watermark.year > 1970:
             behind.add_metric([topic.topic], (status.at - topic.watermark).total_seconds())
-    yield from (rows, dead, unknown, head, behind, waits, paused)
+    yield from (rows, dead, unknown, head, behind, waits, paused, held)
 
 
 def _views(status: Status) -> Iterator[Metric]:

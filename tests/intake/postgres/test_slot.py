@@ -52,6 +52,14 @@ def test_a_slot_is_shown_and_dropped_and_a_new_snapshot_keeps_the_history(shop: 
     assert found["held"] > before + 100_000, "WAL is held back for it"
     assert "MB" in headwater("slot", "list", folder=shop.folder).stdout
 
+    settings = shop.folder / "headwater.toml"
+    settings.write_text(f'{settings.read_text()}\n[[alerts]]\nwhen = "held"\nabove = 1e5\n')
+    told = json.loads(headwater("alerts", "--json", folder=shop.folder).stdout)
+    assert [(alert["name"], alert["state"]) for alert in told["alerts"]] == [("customers", "firing")]
+    assert "MB of WAL for its slot" in told["alerts"][0]["detail"]
+    (topic,) = records("status", folder=shop.folder)[0]["topics"]
+    assert topic["held"] >= found["held"]
+
     wrong = headwater("slot", "drop", "other", folder=shop.folder)
     assert f"Its slots are {shop.slot}" in wrong.stderr
     dropped = [f"slot {shop.slot}", f"publication {shop.slot}"]

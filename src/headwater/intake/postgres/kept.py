@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from psycopg.conninfo import conninfo_to_dict
 
-from headwater.errors import SourceRefused
+from headwater.errors import HeadwaterError, SourceRefused
 from headwater.intake.postgres.database import Database, spell
 from headwater.intake.postgres.slot import Slot
+from headwater.model import Postgres
 
+_SHORTLY = 2
 State = Literal["read", "at rest", "lost", "missing"]
 
 
@@ -67,6 +71,26 @@ def drop(slot: Slot) -> Sequence[str]:
         if database.drop_publication(connection, slot.publication):
             dropped.append(f"publication {slot.publication}")
     return dropped
+
+
+class Held:
+    """The bytes of WAL that are held back for slots. A database is asked at most every so often, and not waited for."""
+
+    def __init__(self, every: timedelta = timedelta(seconds=10)) -> None:
+        self._every = every
+        self._known: dict[tuple[str, str | None], tuple[float, int | None]] = {}
+
+    def of(self, postgres: Postgres, slot_of: Callable[[], Slot]) -> int | None:
+        """The bytes that are held back for the slot of an intake; None if its database can't tell."""
+        key = postgres.url, postgres.slot
+        asked_at, held = self._known.get(key, (None, None))
+        if asked_at is None or time.monotonic() - asked_at > self._every.total_seconds():
+            try:
+                held = status_of(slot_of(), wait=_SHORTLY).held
+            except HeadwaterError:
+                held = None
+            self._known[key] = time.monotonic(), held
+        return held
 
 
 def _database(slot: Slot) -> Database:
