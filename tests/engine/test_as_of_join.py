@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater import testing
+from headwater.cli.views import show_ledger
 from headwater.engine.small import Reach, SmallSlices
 from headwater.log.columns import KeptColumns
 from headwater.testing import Scenario
@@ -121,8 +122,14 @@ def test_any_steps_give_what_brute_force_finds(spark: SparkSession, seed: int) -
                 continue
             shown = [row if kind in SHOWN else row[:2] for row in rows_of(shop.project.rows(view))]
             assert _instants(shown) == _instants(brute_force(shop, kind, emit == "final")), view
-            assert shop.project.views.ledger(view).remainder == 0
-        assert shop.project.verify("left_changes").identical
+            ledger = shop.project.views.ledger(view)
+            assert ledger.remainder == 0
+            if kind == "inner":
+                settled = len(brute_force(shop, "anti", final=True))
+                assert ledger.unmatched == settled, "dropped for good, whatever the steps"
+            else:
+                assert ledger.unmatched == 0
+        assert [view for view in ("left_changes", "inner_changes") if not shop.project.verify(view).identical] == []
 
 
 def _instants(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -148,6 +155,38 @@ def test_why_and_late_tell_of_both_sides(spark: SparkSession) -> None:
         assert shop.project.views.late("inner_final")["tier"].to_pylist() == ["late"]
         ledger = shop.project.views.ledger("inner_final")
         assert (ledger.rows_in, ledger.used, ledger.late, ledger.remainder) == (5, 4, 1, 0)
+
+
+def test_rows_that_find_none_are_counted_apart_once_that_is_final(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two tables: a row that the first one doesn't have is not counted again for the second."""
+    assert spark
+    view = """
+        CREATE TABLE tiers (tier STRING, share INT, at TIMESTAMP, WATERMARK FOR at AS at, PRIMARY KEY (tier));
+        CREATE MATERIALIZED VIEW shares AS SELECT p.id, p.paid_at, t.share FROM payments p
+        JOIN customers FOR SYSTEM_TIME AS OF p.paid_at AS c ON p.customer = c.id AND p.region = c.region
+        JOIN tiers FOR SYSTEM_TIME AS OF p.paid_at AS t ON t.tier = c.tier;
+    """
+    with testing.scenario(DECLARED + view) as shop:
+        at = [START + timedelta(seconds=second) for second in range(60)]
+        shop.append("tiers", [{"tier": "gold", "share": 3, "at": at[1]}])
+        changes = [{"id": 1, "tier": "gold"}, {"id": 2, "tier": "lead"}]
+        shop.append("customers", [change | {"region": "n", "changed_at": at[2]} for change in changes])
+        paid = {"region": "n", "amount": 3}
+        shop.append("payments", [{"id": f"p{n}", "customer": n, **paid, "paid_at": at[10 + n]} for n in (1, 2, 3)])
+        shop.project.catch_up("shares")
+        ledger = shop.project.views.ledger("shares")
+        assert (ledger.rows_in, ledger.used, ledger.unmatched, ledger.remainder) == (6, 6, 0, 0)
+        for topic in ("payments", "customers", "tiers"):
+            shop.project.log.tick(topic, to=at[50])
+        shop.project.catch_up("shares")
+        ledger = shop.project.views.ledger("shares")
+        assert (ledger.rows_in, ledger.used, ledger.unmatched, ledger.remainder) == (6, 4, 2, 0)
+        assert [row["id"] for row in shop.project.rows("shares").to_pylist()] == ["p1"]
+        assert shop.project.verify("shares").identical
+        show_ledger(ledger)
+        assert "unmatched" in capsys.readouterr().out
 
 
 def test_a_small_step_reads_the_changes_that_are_asked_for_and_the_new_ones() -> None:

@@ -147,7 +147,10 @@ def ledger(
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Show what became of every row: rows in = used + filtered + late + duplicates + dead. A remainder is an alarm."""
+    """Show what became of every row: in = used + unmatched + filtered + late + duplicates + dead.
+
+    A remainder is an alarm.
+    """
     with hw.open(project) as opened:
         counts = opened.views.ledger(view)
     if json_:

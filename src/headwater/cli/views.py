@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from headwater.operate import CaughtUp, Ledger, Reading, Sent, Verified, Why
 
 DIFFERENCES_SHOWN = 10
-_FATES = {"used": "green", "filtered": "blue", "late": "yellow", "duplicates": "magenta", "dead": "red"}
+_FATES = {
+    "used": "green",
+    "unmatched": "cyan",
+    "filtered": "blue",
+    "late": "yellow",
+    "duplicates": "magenta",
+    "dead": "red",
+}
 
 
 def show_table(rows: pa.Table, as_records: bool) -> None:
@@ -114,7 +121,8 @@ def show_ledger(ledger: Ledger) -> None:
     console.print(f"[bold]{ledger.view}[/], version {ledger.version}, read up to {commits}")
     windows = ledger.assigned
     table = Table("", "rows", *(["in windows"] if windows else []), "", box=SIMPLE)
-    counts = {"used": ledger.used, "filtered": ledger.filtered, "late": ledger.late, "duplicates": ledger.duplicates}
+    counts = {"used": ledger.used} | ({"unmatched": ledger.unmatched} if ledger.unmatched else {})
+    counts |= {"filtered": ledger.filtered, "late": ledger.late, "duplicates": ledger.duplicates}
     if ledger.expanded:
         table.add_row("expanded", f"{ledger.expanded:,}", *([""] if windows else []), "")
     whole = ledger.rows_in + max(ledger.expanded, 0)

@@ -191,7 +191,8 @@ class Slice(Span):
 
         planned = self.planned
         lowering = Lowering(scan, planned.view.grace, False, True, planned.sight, tally, physical=planned.physical)
-        lowering = replace(lowering, sliced=True, retention=self.planned.retention, settled_at=self.settled_at)
+        lowering = replace(lowering, sliced=True, retention=self.planned.retention)
+        lowering = replace(lowering, settled_at=self.settled_at, began_at=self.began_at)
         return lowering if self.step.looks_back == "everything" else replace(lowering, taken=self._taken)
 
     def _frame(self, stage: Scan, rows: pa.Table) -> DataFrame:

@@ -17,7 +17,9 @@ FATES = ("used", "filtered", "late", "duplicates")
 class Ledger:
     """The number of rows of each fate, up to these commits.
 
-    rows in = used + filtered + late + duplicates + dead. Rows that the view reads more than once count each time.
+    rows in = used + unmatched + filtered + late + duplicates + dead. Rows that the view reads more than once count each
+    time. `unmatched` rows asked a table for a row that wasn't there at their instant, and are not shown; until that is
+    final they are among those that were used.
     `logged` rows are in the log; `dead` are the dead letters of its topics, which never got there. `expanded` are those
     that an EXPLODE made beyond one for each. `late_by_equality` are the late rows that had the very time of the
     watermark that they met: with a millisecond more of delay or grace they are in time. `assigned` says the same of
@@ -42,6 +44,7 @@ class Ledger:
     assigned: Mapping[str, int] | None = None
     lost: int = 0
     dropped: int = 0
+    unmatched: int = 0
 
     @property
     def rows_in(self) -> int:
@@ -55,7 +58,7 @@ class Ledger:
         >>> Ledger("v", 1, {}, logged=10, used=7, filtered=2, late=1, duplicates=0).remainder
         0
         """
-        explained = self.used + self.filtered + self.late + self.duplicates - self.dropped
+        explained = self.used + self.unmatched + self.filtered + self.late + self.duplicates - self.dropped
         return self.logged + self.expanded - explained
 
 
@@ -64,4 +67,6 @@ def ledger_of(view: str, version: int, commits: Mapping[str, int], counts: Mappi
     windows = {fate: counts[f"assigned_{fate}"] for fate in FATES if f"assigned_{fate}" in counts}
     dropped = counts.get("dropped", 0) + counts.get("astray", 0)
     kept = {name: counts.get(name, 0) for name in ("logged", *FATES, "expanded", "late_by_equality")}
-    return Ledger(view, version, commits, **kept, assigned=windows or None, dropped=dropped)
+    unmatched = counts.get("unmatched", 0)
+    kept["used"] -= unmatched
+    return Ledger(view, version, commits, **kept, assigned=windows or None, dropped=dropped, unmatched=unmatched)

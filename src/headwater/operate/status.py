@@ -213,5 +213,6 @@ _FIGURES = (
     "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",
 )  # fmt: skip
 _COUNTS = (
-    "rows_in", "used", "filtered", "late", "late_by_equality", "duplicates", "expanded", "dead", "dropped", "remainder",
+    "rows_in", "used", "unmatched", "filtered", "late", "late_by_equality", "duplicates", "expanded", "dead", "dropped",
+    "remainder",
 )  # fmt: skip

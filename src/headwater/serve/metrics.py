@@ -76,6 +76,7 @@ def _views(status: Status) -> Iterator[Metric]:
     paused = _gauge("headwater_view_paused", "1 if the operator has paused a view.", "view")
     unsound = _gauge("headwater_view_unsound", "1 if Spark dropped rows of a view.", "view")
     fates = _counter("headwater_view_events", "What became of events.", "view", "fate")
+    unmatched = _counter("headwater_view_unmatched", "Rows among those used for which a table had no row.", "view")
     remainder = _gauge("headwater_view_ledger_remainder", "What no fate explains.", "view")
     behind = _gauge("headwater_view_watermark_delay_seconds", "How far the watermark is behind the wall clock.", "view")
     for view in status.views:
@@ -87,11 +88,13 @@ def _views(status: Status) -> Iterator[Metric]:
         unsound.add_metric([view.view], float(view.unsound is not None))
         if view.ledger is not None:
             remainder.add_metric([view.view], view.ledger.remainder)
+            unmatched.add_metric([view.view], view.ledger.unmatched)
+            taken = view.ledger.used + view.ledger.unmatched  # a counter that went down would have begun anew
             for fate in _LEDGER:
-                fates.add_metric([view.view, fate], getattr(view.ledger, fate))
+                fates.add_metric([view.view, fate], taken if fate == "used" else getattr(view.ledger, fate))
         if view.watermark is not None and view.watermark.year > 1970:
             behind.add_metric([view.view], (status.at - view.watermark).total_seconds())
-    yield from (lag, stores, stopped, paused, unsound, fates, remainder, behind)
+    yield from (lag, stores, stopped, paused, unsound, fates, unmatched, remainder, behind)
 
 
 def _runs(status: Status) -> Iterator[Metric]:

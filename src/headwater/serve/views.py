@@ -55,7 +55,10 @@ def routes(service: Service) -> APIRouter:
 
     @router.get("/{name}/ledger")
     def ledger(name: str, access: Reads) -> Response:
-        """The fates of all events: rows in = used + filtered + late + duplicates + dead; a remainder is an alarm."""
+        """The fates of all events: rows in = used + unmatched + filtered + late + duplicates + dead.
+
+        A remainder is an alarm.
+        """
         access.check_view(name)
         fates = project.views.ledger(name)
         return answer(asdict(fates) | {"rows_in": fates.rows_in, "remainder": fates.remainder})

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from headwater.operators import AsOfJoin
 from headwater.operators.as_of_join.stage import Pairs
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import BEHIND, FINAL, MARK, OP, POSITION
+from headwater.operators.lowering.stamp import BEHIND, FINAL, LAST, MARK, OP, POSITION
 from headwater.operators.lowering.trace import NOTHING
 from headwater.operators.lowering.walk import Lowering, lowered, not_executable, taken_in
 
@@ -25,7 +25,8 @@ _KEY, _EQUAL = "__key", "__equal"
 def _(stage: AsOfJoin, lowering: Lowering) -> Rows:
     if not lowering.settled:
         raise not_executable(stage)
-    left, right = (lowering.entered(below).frame for below in stage.inputs)
+    entered = [lowering.entered(below) for below in stage.inputs]
+    left, right = (rows.frame for rows in entered)
     rows, changes = _with(left, stage, 0), _with(right, stage, 1)
     found = _in_one_order(stage, rows, changes)
     is_there = _is_there(stage)
@@ -35,10 +36,13 @@ def _(stage: AsOfJoin, lowering: Lowering) -> Rows:
         else F.when(is_there, F.col(f"r.`{name}`")).alias(field.name)
         for (side, name), field in zip(stage.renames, stage.columns, strict=True)
     ]
+    asking = entered[0].asking or (bool(entered[0].passed) and LAST not in left.columns)
+    if stage.kind == "inner" and asking and lowering.tally is not None:
+        found = lowering.tally.drop_unmatched(found, ~is_there & lowering.becomes_final(F.col(f"l.{MARK}")))
     if stage.kind != "left":
         found = found.where(~is_there if stage.kind == "anti" else is_there)
     own = [F.col(f"l.{POSITION}").alias(POSITION), F.col(f"l.{MARK}").alias(FINAL)]
-    return Rows(found.select(*shown, *own, *_behind(left, is_there)))
+    return Rows(found.select(*shown, *own, *_behind(left, is_there)), asking=asking)
 
 
 @taken_in.register

@@ -8,6 +8,7 @@ keeps state. What one count has more than the next was lost between them, and ev
     duplicates  a copy of it was there already
     expanded    what an EXPLODE made of the rows beyond one for each (less than none, where it gave no element)
     used        it reached the view
+    unmatched   it asked a table for a row that wasn't there, and is not shown; until that is final it counts as used
 
 What is lost in an operator that keeps state, or between two of them, has no fate. It is *dropped* or went *astray*,
 which must never happen.
@@ -37,6 +38,8 @@ DROPPED, ASTRAY = "dropped", "astray"
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
 EQUAL = "late_by_equality"
 """The late rows that had the very time of the watermark that they met."""
+UNMATCHED = "unmatched"
+"""Of the rows that were used, those that are not shown for good, because a table had no row for them."""
 FIRST, PASSED = "in0", "passed"
 _ASSIGNED_FATES = ("filtered", "late", "duplicates")
 
@@ -52,12 +55,14 @@ class Count(NamedTuple):
 class Rows:
     """A DataFrame and, up to the first operator that keeps state, the names of the counts that its rows last passed.
 
-    `assigned` says that each row stands for itself in one window.
+    `assigned` says that each row stands for itself in one window; `asking` that it is a row of the log still, beside
+    those that it has asked tables for.
     """
 
     frame: DataFrame
     passed: tuple[str, ...] = ()
     assigned: bool = False
+    asking: bool = False
 
     def then(self, frame: DataFrame) -> Rows:
         """The rows as a step left them, not counted again."""
@@ -82,6 +87,7 @@ class Tally:
     scans: list[str] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     equals: list[str] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
     assigned: bool = False
 
     def follow(self, frame: DataFrame) -> Rows:
@@ -120,6 +126,12 @@ class Tally:
         among_new = late & F.col(NEW) if NEW in rows.frame.columns else late
         return rows.then(barrier(rows.frame, name, F.count_if(among_new).alias("rows")))
 
+    def drop_unmatched(self, frame: DataFrame, is_dropped: Column) -> DataFrame:
+        """Count the rows that are dropped for good, because a table has no row for them."""
+        self.unmatched.append(name := f"{UNMATCHED}{len(self.unmatched)}")
+        told = frame.withColumn(name, is_dropped)
+        return barrier(told, name, F.count_if(F.col(name)).alias("rows")).drop(name)
+
     def spread(self, rows: Rows, windows: Column | int) -> Rows:
         """Count the rows and the windows that each is in, before it is taken apart into them."""
         if isinstance(windows, int):
@@ -149,6 +161,8 @@ class Tally:
         ledger |= dict.fromkeys(FATES, 0)
         if self.equals:
             ledger[EQUAL] = self._sum(counts, self.equals).rows
+        if self.unmatched:
+            ledger[UNMATCHED] = self._sum(counts, self.unmatched).rows
         if self.assigned:
             ledger |= {f"assigned_{fate}": 0 for fate in _ASSIGNED_FATES}
             ledger["assigned_used"] = self._sum(counts, self.used).assignments

@@ -117,7 +117,8 @@ class Lowering:
     gives some rows of a topic, `taken` gives the places of those that are taken once of the whole of it.
 
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
-    to where the view is settled. Where the `totals` of such groups are given, they are not made from the rows.
+    to where the view is settled; before a slice it was so at `began_at`. Where the `totals` of such groups are given,
+    they are not made from the rows.
     Where the `parts` of groups are known, what is new is added to them.
     """
 
@@ -134,6 +135,7 @@ class Lowering:
     taken: Callable[[Scan], DataFrame] | None = None
     retention: timedelta | None = None
     settled_at: datetime | None = None
+    began_at: datetime | None = None
     totals: tuple[Stage, DataFrame] | None = None
     parts: KnownParts | None = None
     needed: Needed | None = None
@@ -269,6 +271,11 @@ class Lowering:
         """Of the copies of an event the first in the log, however late it came; all of them are among the rows."""
         first = earliest(rows.frame, [ID, TIME])
         return self.count(rows.then(first), "duplicates")
+
+    def becomes_final(self, at: Column) -> Column:
+        """Tells whether a row that is final from an instant on becomes so in what is computed here."""
+        ends = at <= F.lit(self.settled_at)
+        return ends if self.began_at is None else ends & (at > F.lit(self.began_at))
 
     def use(self, rows: Rows) -> None:
         """The rows have reached the view, or an operator of it that keeps state."""

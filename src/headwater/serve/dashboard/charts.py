@@ -84,7 +84,8 @@ def figures(names: Sequence[str], column: str, values: Sequence[float], kind: Li
 def ledger(counted: Ledger) -> Options:
     """One bar that has to add up: every event has a fate."""
     rest = {"remainder": abs(counted.remainder)} if counted.remainder else {}
-    counts = {fate: getattr(counted, fate) for fate in FATES} | rest
+    known = {fate: getattr(counted, fate) for fate in FATES}
+    counts = {fate: count for fate, count in known.items() if count or fate != "unmatched"} | rest
     return {
         "animation": False,
         "tooltip": _TIP,

@@ -9,7 +9,8 @@ from typing import Literal
 Health = Literal["good", "warn", "bad", "new", "rest"]
 STATES: dict[str, Health] = {"following": "good", "sending": "good", "waiting": "warn", "stopped": "bad",
                              "starting": "new", "paused": "warn", "unreachable": "bad", "unsound": "bad"}  # fmt: skip
-FATES = {"used": "#2fa671", "filtered": "#4c8bf5", "late": "#e5a00d", "duplicates": "#a678de", "dead": "#e5534b"}
+FATES = {"used": "#2fa671", "unmatched": "#17a2b8", "filtered": "#4c8bf5", "late": "#e5a00d", "duplicates": "#a678de",
+         "dead": "#e5534b"}  # fmt: skip
 SERIES = ("#4c8bf5", "#2fa671", "#e5a00d", "#a678de", "#e5534b", "#17a2b8", "#d97757", "#8a94a6")
 GREY = "#8a94a6"
 STYLE = (Path(__file__).parent / "theme.css").read_text("utf-8")
