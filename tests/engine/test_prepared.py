@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -144,6 +145,29 @@ def test_plans_of_several_inputs_are_given_each_its_own(own: PreparingSession) -
     for rate in (2, 3):
         given = {"__sales": sales(("a", 5, 1), ("b", 7, 1)), "__rates": pa.table({"shop": ["a"], "rate": [rate]})}
         assert sold(plan.run(given, {})[0]) == {"a": 5 * rate}
+
+
+@pytest.mark.parametrize("kind", ["inner", "left_outer", "right_outer", "full_outer", "left_semi", "left_anti"])
+def test_both_sides_of_a_join_are_counted_whole_where_one_of_them_is_empty(own: PreparingSession, kind: str) -> None:
+    """Compiled code would not ask for one side where the other has no row."""
+    other = replace(INPUT, name="__other")
+
+    def joined(frames: Mapping[str, DataFrame], _: Instants) -> DataFrame:
+        one, two = (
+            frames[name].coalesce(1).observe(name, F.count(F.lit(1)).alias("rows")).where("price > 0")
+            for name in ("__sales", "__other")
+        )
+        return one.join(two.groupBy("shop").agg(F.max("at").alias("last_at")).hint("merge"), "shop", kind)
+
+    plan = prepare(own, [INPUT, other], [], joined)
+    assert plan is not None
+    for left, right in ((0, 3), (3, 0), (1, 3), (3, 1), (0, 0)):
+        given = {
+            "__sales": sales(*[("a", 1, 1)] * left),
+            "__other": sales(*[("b", 1, 1)] * right),
+        }
+        _, counts = plan.run(given, {})
+        assert counts == {"__sales": Count(left, left), "__other": Count(right, right)}, (left, right)
 
 
 def test_a_plan_in_which_instants_were_compared_while_it_was_made_is_refused(own: PreparingSession) -> None:

@@ -32,9 +32,12 @@ import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.execution.CoalesceExec;
 import org.apache.spark.sql.execution.CollectMetricsExec;
 import org.apache.spark.sql.execution.CollectMetricsExec$;
+import org.apache.spark.sql.execution.InputAdapter;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.RDDScanExec;
+import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.execution.arrow.ArrowConverters$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.StructType;
@@ -43,6 +46,7 @@ import org.apache.spark.util.AccumulatorContext;
 import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
 import scala.collection.Iterator;
+import scala.collection.immutable.$colon$colon;
 import scala.collection.immutable.Map$;
 import scala.collection.immutable.Nil$;
 import scala.math.BigDecimal$;
@@ -81,15 +85,33 @@ public class Exchange extends scala.runtime.AbstractPartialFunction {
     }
 }
 
-/** Leaves rows where they are that would be moved into one partition: that is what a task computes. */
+/**
+ * Leaves rows where they are that would be moved into one partition: that is what a task computes. And lets a sort read
+ * its rows as soon as it is there: compiled, it reads them when it is asked for the first one, and a join asks for no row
+ * of one side where the other has none. They would not be counted.
+ */
 class Gathering extends scala.runtime.AbstractPartialFunction {
-    public boolean isDefinedAt(Object node) {
+    public boolean isDefinedAt(Object node) { return isMove(node) || isSort(node); }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+        if (isMove(node)) return new CoalesceExec(1, (SparkPlan) ((ShuffleExchangeExec) node).child());
+        return isSort(node) ? interpreted((WholeStageCodegenExec) node) : otherwise.apply(node);
+    }
+
+    private static boolean isMove(Object node) {
         return node instanceof ShuffleExchangeExec && ((ShuffleExchangeExec) node).outputPartitioning().numPartitions() == 1;
     }
 
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-        if (!isDefinedAt(node)) return otherwise.apply(node);
-        return new CoalesceExec(1, (SparkPlan) ((ShuffleExchangeExec) node).child());
+    private static boolean isSort(Object node) {
+        return node instanceof WholeStageCodegenExec && ((WholeStageCodegenExec) node).child() instanceof SortExec;
+    }
+
+    /** A sort that is interpreted, of rows that are computed by compiled code still. */
+    private static Object interpreted(WholeStageCodegenExec stage) {
+        SortExec sort = (SortExec) stage.child();
+        if (sort.child() instanceof InputAdapter) return sort;
+        SparkPlan below = new WholeStageCodegenExec((SparkPlan) sort.child(), stage.codegenStageId());
+        return sort.withNewChildren(new $colon$colon(below, Nil$.MODULE$));
     }
 }
 
