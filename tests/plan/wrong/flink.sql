@@ -1,12 +1,3 @@
---- group window TUMBLE of old Flink
-SELECT customer, TUMBLE_START(at, INTERVAL '1' MINUTE) AS opened, count(*) AS n
-FROM orders GROUP BY customer, TUMBLE(at, INTERVAL '1' MINUTE);
--- finding: makes windows by a function
--- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE), window_start in SELECT, and
--- mend: TUMBLE_START(at, INTERVAL '1' MINUTE) AS opened ==> window_start
--- mend: FROM orders ==> FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)
--- mend: , TUMBLE(at, INTERVAL '1' MINUTE) ==> , window_start, window_end
-
 --- TUMBLE_START alone
 SELECT customer, TUMBLE_START(at, INTERVAL '1' MINUTE) AS opened FROM orders;
 -- finding: makes windows by a function
@@ -19,41 +10,15 @@ FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY customer
 -- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE), window_end in SELECT, and
 -- mend: TUMBLE_END(at, INTERVAL '1' MINUTE) AS closed ==> window_end
 
---- TUMBLE_ROWTIME
-SELECT TUMBLE_ROWTIME(at, INTERVAL '1' MINUTE) AS t, count(*) AS n FROM orders GROUP BY TUMBLE(at, INTERVAL '1' MINUTE);
--- finding: makes windows by a function
--- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE), window_time in SELECT, and
--- mend: TUMBLE_ROWTIME(at, INTERVAL '1' MINUTE) AS t ==> window_time
--- mend: FROM orders ==> FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)
--- mend: GROUP BY TUMBLE(at, INTERVAL '1' MINUTE) ==> GROUP BY window_time, window_start, window_end
-
 --- TUMBLE_PROCTIME
 SELECT TUMBLE_PROCTIME(at, INTERVAL '1' MINUTE) AS t FROM orders;
 -- finding: makes windows by a function
 -- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE), window_time in SELECT, and
 
---- HOP_START
-SELECT HOP_START(at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) AS opened, count(*) AS n
-FROM orders GROUP BY HOP(at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE);
--- finding: makes windows by a function
--- hint: Write FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE), window_start in
--- mend: HOP_START(at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) AS opened ==> window_start
--- mend: FROM orders ==> FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)
--- mend: GROUP BY HOP(at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) ==> GROUP BY window_start, window_end
-
 --- HOP_END
 SELECT HOP_END(at, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE) AS closed FROM orders;
 -- finding: makes windows by a function
 -- hint: Write FROM HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE), window_end in
-
---- SESSION_START
-SELECT customer, SESSION_START(at, INTERVAL '10' MINUTE) AS opened, count(*) AS n
-FROM orders GROUP BY customer, SESSION(at, INTERVAL '10' MINUTE);
--- finding: uses SESSION as a group, as old Flink has it
--- hint: Write FROM SESSION(TABLE orders PARTITION BY …, DESCRIPTOR(at), INTERVAL '10' MINUTE) and GROUP BY …
--- mend: SESSION_START(at, INTERVAL '10' MINUTE) AS opened ==> window_start, window_end
--- mend: FROM orders ==> FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '10' MINUTE)
--- mend: , SESSION(at, INTERVAL '10' MINUTE) ==> , window_start, window_end
 
 --- SESSION_END
 SELECT customer, SESSION_END(at, INTERVAL '10' MINUTE) AS closed FROM orders;
