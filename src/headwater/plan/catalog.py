@@ -68,10 +68,10 @@ def _declared(topic: model.Topic, column: model.Column, watermarked: bool) -> Fi
 
 
 def _identity(topic: model.Topic) -> tuple[str, ...]:
-    """The columns that tell the events of a stream apart: copies of an event have its id and its time."""
-    if not isinstance(topic, model.Stream) or topic.time is None or topic.unique in ((), model.CONTENT):
+    """The columns that tell the events of a stream apart: copies of an event have its id, and its time, if any."""
+    if not isinstance(topic, model.Stream) or topic.unique in ((), model.CONTENT):
         return ()
-    return tuple(dict.fromkeys((*topic.unique, topic.time)))
+    return tuple(dict.fromkeys((*topic.unique, *([topic.time] if topic.time else []))))
 
 
 def _unique(topic: model.Topic) -> tuple[str, ...]:

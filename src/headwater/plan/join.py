@@ -216,7 +216,8 @@ def _limits(
     window = _shared_window(condition, left.stage, right.stage)
     if window is not None:
         return None, window
-    unmarked = [scan for side in (left, right) for scan in scans_of(side.stage) if not scan.watermarked]
+    scans = () if context.view.is_forever else (*scans_of(left.stage), *scans_of(right.stage))
+    unmarked = [scan for scan in scans if not scan.watermarked]
     for scan in unmarked:
         refuse_no_watermark(context, scan, at, None)
     pairs = distances(condition.conjuncts, left.stage, right.stage)

@@ -205,15 +205,24 @@ def _check_time(context: Context, call: sql.WindowCall, time: Field, relation: R
 
 def refuse_no_watermark(context: Context, scan: Scan, at: exp.Expr | None, time: str | None) -> None:
     """Report that event time is used although a topic declares no watermark."""
-    column = time or scan.time or "at"
     context.refuse(
         NoWatermark,
         f'uses the event time of {scan.kind} "{scan.relation}", which declares no watermark',
         at,
         detail="Without a watermark nothing says when a window is complete or a row is late.",
-        hint=f"Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its declaration.",
+        hint=declare_watermark(context, scan, time),
         topic=scan.relation,
     )
+
+
+def declare_watermark(context: Context, scan: Scan, time: str | None = None) -> str:
+    """The line to write for a topic without a watermark; one without a column for it can do without."""
+    declared = context.relation(scan.relation)
+    columns = declared.stage.visible if declared else ()
+    instants = [column.name for column in columns if column.type == model.INSTANT]
+    if known := time or scan.time or next(iter(instants), None):
+        return f"Add WATERMARK FOR {known} AS {known} - INTERVAL '5' SECOND to its declaration."
+    return "Declare their event time and a WATERMARK for it, or hold every row for ever: WITH (retention = 'forever')."
 
 
 def _check_shape(context: Context, call: sql.WindowCall) -> None:

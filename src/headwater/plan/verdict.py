@@ -34,6 +34,7 @@ from headwater.plan.execution import execution, executions, refused_cadence, ref
 from headwater.plan.forever import judge_forever
 from headwater.plan.planned import sight_of
 from headwater.plan.sets import NUMBER
+from headwater.plan.source import declare_watermark
 from headwater.plan.state import known_reach, unbounded
 from headwater.sql.refusal import did_you_mean
 
@@ -166,22 +167,22 @@ def _judge_sessions(context: Context, root: Stage) -> None:
 
 
 def _judge_watermarks(context: Context, root: Stage) -> None:
-    """State needs a watermark, wherever the query itself doesn't speak of time."""
+    """State that is let go of needs a watermark, wherever the query itself doesn't speak of time."""
+    view = context.view
     reported = {finding.fields.get("topic") for finding in context.findings if _is_no_watermark(finding, context)}
     stateful = next((stage for stage in root.walk() if stage.keeps_state), None)
     if stateful is None:
         _judge_copies(context, root)
         return
     for scan in scans_of(root):
-        if not scan.watermarked and scan.kind == "stream" and scan.relation not in reported:
-            time = scan.time or "at"
+        if not scan.watermarked and scan.kind == "stream" and scan.relation not in reported and not view.is_forever:
             _report(
                 context,
                 NoWatermark,
                 f'keeps state over stream "{scan.relation}", which declares no watermark',
                 stateful.origin,
                 detail="Without a watermark nothing says when state can be forgotten or a row is late.",
-                hint=f"Add WATERMARK FOR {time} AS {time} - INTERVAL '5' SECOND to its declaration.",
+                hint=declare_watermark(context, scan),
                 topic=scan.relation,
             )
 

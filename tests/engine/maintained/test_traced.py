@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import headwater as hw
 from headwater import model
 from headwater.engine.maintained import traced
-from tests.engine.maintained.forever import COMMITS, answers, assert_right, looked_up, opened, shown, step
+from tests.engine.maintained.forever import COMMITS, Queries, answers, assert_right, looked_up, opened, shown, step
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STREAMS = """
@@ -97,9 +98,20 @@ ANEW = {
 QUERIES = TRACED | ANEW
 
 
-@pytest.fixture(params=["", " WITH (unique = 'id')"], ids=["all rows", "each event once"])
+ONCE = " WITH (unique = 'id')"
+
+
+def timeless(streams: str) -> str:
+    """The same streams without an event time."""
+    return re.sub(r",\s*WATERMARK .* SECOND", "", streams)
+
+
+@pytest.fixture(params=["", ONCE], ids=["all rows", "each event once"])
 def project(request: pytest.FixtureRequest, tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
-    with opened(tmp_path, STREAMS.format(unique=request.param), QUERIES) as found:
+    """A shop; the one that takes each order once has payments and regions without an event time."""
+    orders, payments = STREAMS.format(unique=request.param).split(";", 1)
+    streams = f"{orders};{timeless(payments) if request.param else payments}"
+    with opened(tmp_path, streams, QUERIES) as found:
         yield found
 
 
@@ -152,7 +164,7 @@ def is_unique(project: hw.Project) -> bool:
     return isinstance(orders, model.Stream) and bool(orders.unique)
 
 
-def expected(project: hw.Project) -> dict[str, list[tuple[Any, ...]]]:
+def expected(project: hw.Project, queries: Queries = QUERIES) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of every query over all of the log, in DuckDB."""
     with duckdb.connect() as connection:
         connection.sql("SET TimeZone = 'UTC'")
@@ -161,7 +173,7 @@ def expected(project: hw.Project) -> dict[str, list[tuple[Any, ...]]]:
             once = "QUALIFY row_number() OVER (PARTITION BY id, made_at ORDER BY _commit, _row) = 1"
             cut = once if topic == "orders" and is_unique(project) else ""
             connection.sql(f"CREATE TABLE {topic} AS SELECT * FROM log_{topic} {cut}")
-        return answers(connection, QUERIES)
+        return answers(connection, queries)
 
 
 def test_every_step_gives_the_rows_of_the_whole_log(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,6 +193,23 @@ def test_every_step_gives_the_rows_of_the_whole_log(project: hw.Project, monkeyp
     assert_right(project, list(QUERIES) if COMMITS > 6 or is_unique(project) else ["of_regions", "three"])
 
 
+def test_an_event_without_a_time_is_told_from_others_by_its_id(tmp_path: Path, spark: Any) -> None:
+    names = ("per_customer", "pairs", "customers", "latest", "paid")
+    streams = timeless(STREAMS.format(unique=ONCE))
+    keys = {"pairs": "id, number", "paid": "id"}
+    queries = {
+        name: (keys.get(name, ""), QUERIES[name][1].replace("o.made_at, ", "").replace("id, made_at", "id"))
+        for name in names
+    }
+    with opened(tmp_path, streams, queries) as project:
+        for _ in feed(project, random.Random(5), 5):
+            step(project)
+        kept = expected(project, queries)
+        assert {name: shown(project, name) for name in queries} == kept
+        assert all(kept.values())
+        assert_right(project, names)
+
+
 @pytest.mark.parametrize("project", [""], indirect=True)
 def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project) -> None:
     steps = {name: project.plan().view(name).physical.step for name in QUERIES}
@@ -191,7 +220,7 @@ def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project
     }
 
 
-@pytest.mark.parametrize("project", [" WITH (unique = 'id')"], indirect=True)
+@pytest.mark.parametrize("project", [ONCE], indirect=True)
 def test_a_step_reads_the_rows_that_its_new_rows_matter_to(
     project: hw.Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

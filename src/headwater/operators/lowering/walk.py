@@ -252,7 +252,8 @@ class Lowering:
 
     def enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
         """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
-        unique = [ID, TIME] if ID in rows.frame.columns else []
+        identity = [name for name in (ID, TIME) if name in rows.frame.columns]
+        unique = identity if ID in identity else []
         extra = [name for name in (*unique, LAST, WINDOWS, NEW, BEHIND, OP) if name in rows.frame.columns]
         positions = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from headwater.operators import Union
 from headwater.operators.lowering.columns import carried, columns_of
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import COMMIT, END, FINAL, ID, KEEP, LAST, MARK, NEW, POSITION, ROW
+from headwater.operators.lowering.stamp import COMMIT, END, FINAL, ID, KEEP, LAST, MARK, NEW, POSITION, ROW, TIME
 from headwater.operators.lowering.trace import behind
 from headwater.operators.lowering.walk import Lowering, lowered
 
@@ -50,11 +50,12 @@ def _of_groups(stage: Union, parts: list[Rows], lowering: Lowering) -> Rows:
 
 def _united(frames: list[DataFrame]) -> DataFrame:
     """One frame of all; what only some of them carry is filled in, or is of no use."""
-    several = any(LAST in frame.columns for frame in frames)
+    several, timed = (any(name in frame.columns for frame in frames) for name in (LAST, TIME))
     windowed = all(END in frame.columns for frame in frames)
     parts = []
     for frame in frames:
         part = frame.withColumn(LAST, F.lit(True)) if several and LAST not in frame.columns else frame
+        part = part.withColumn(TIME, F.lit(None).cast("timestamp")) if timed and TIME not in part.columns else part
         parts.append(part if windowed else part.drop(END))
     return reduce(DataFrame.unionByName, parts)
 
