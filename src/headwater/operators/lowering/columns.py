@@ -59,7 +59,8 @@ def position_of(frame: DataFrame) -> list[Column]:
     """The total order of rows. Which copy of a duplicate survives is arbitrary, so there it is what copies share."""
     if POSITION in frame.columns:
         return [F.col(POSITION)]
-    names = (TIME, ID) if ID in frame.columns else (COMMIT, ROW)
+    shared = [name for name in (TIME, ID) if name in frame.columns]
+    names = shared if ID in shared else [COMMIT, ROW]
     return [F.struct(*names).alias(POSITION)] if set(names) <= set(frame.columns) else []
 
 
