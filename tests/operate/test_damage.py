@@ -56,6 +56,7 @@ def test_what_is_damaged_is_named_and_what_can_be_is_rebuilt(spark: SparkSession
             with pytest.raises(LogDamaged) as blamed:
                 project.verify(view)
             assert (blamed.value.fields["commits"], blamed.value.fields["topic"]) == ("3", "orders")
+    with hw.open(tmp_path) as project:  # which has nothing of the file in memory
         assert [type(done.error) for done in project.admin.replay()] == [LogDamaged, LogDamaged]
 
         assert project.integrity.declare_lost("orders", "3", "the disk died") == Lost(rows=5)
