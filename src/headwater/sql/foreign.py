@@ -170,7 +170,6 @@ PHRASES: tuple[Phrase, ...] = (
     Phrase(("WINDOW", "HOPPING", "("), "WINDOW HOPPING, as ksqlDB has it", _hopping),
     Phrase(("WINDOW", "SESSION", "("), "WINDOW SESSION, as ksqlDB has it", _session),
     Phrase(("SESSION", "(", "*", ",", "INTERVAL"), "SESSION as a group, as old Flink has it", _group_window),
-    Phrase(("WINDOW", "(", "*", ","), "window(…) as a group, as Spark has it", _group_window),
     Phrase(
         ("*", "(", "TABLE", "*", ",", "DESCRIPTOR", "("),
         "a window that isn't there",

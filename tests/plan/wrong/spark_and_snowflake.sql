@@ -5,13 +5,13 @@ SELECT window(at, 60) AS w, count(*) AS n FROM orders GROUP BY 1;
 
 --- window() of Spark
 SELECT window(at, '5 minutes') AS w, count(*) AS n FROM orders GROUP BY window(at, '5 minutes');
--- finding: uses window(…) as a group, as Spark has it
--- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '5 minutes') and GROUP BY … window_start, window_end.
+-- finding: calls the function "window", which no view can use
+-- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '5 minutes'), window_start, window_end in
 
 --- session_window of Spark
 SELECT session_window(at, '5 minutes') AS w, customer, count(*) AS n FROM orders GROUP BY session_window(at, '5 minutes'), customer;
 -- finding: calls the function "session_window", which no view can use
--- hint: Write FROM SESSION(TABLE orders PARTITION BY …, DESCRIPTOR(at), INTERVAL '10' MINUTE), window_start,
+-- hint: Write FROM SESSION(TABLE orders PARTITION BY …, DESCRIPTOR(at), INTERVAL '5 minutes'), window_start,
 
 --- withWatermark in SQL
 SELECT id FROM orders WATERMARK at DELAY OF INTERVAL 5 SECONDS;

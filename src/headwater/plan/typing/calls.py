@@ -129,7 +129,7 @@ class CallTyper(ABC):
         if info is None:
             return self._unknown_function(node, name, arguments)
         if info.refused and info.kind is not Kind.AGGREGATE:
-            return self._refuse_function(node, info)
+            return self._refuse_function(node, info, arguments)
         named = any(isinstance(argument, exp.Kwarg) for argument in arguments)
         if not self._check_count(node, info, len(arguments), named):
             return UNKNOWN
@@ -201,14 +201,16 @@ class CallTyper(ABC):
             node, UnknownFunction, f'calls an unknown function "{written}"', hint=hint, fields={"function": name}
         )
 
-    def _refuse_function(self, node: exp.Expr, info: FunctionInfo) -> SparkType:
+    def _refuse_function(self, node: exp.Expr, info: FunctionInfo, arguments: Sequence[exp.Expr]) -> SparkType:
         why = info.reason or "it has no meaning in a view"
+        spelled = [self.text(self._original(argument)) for argument in arguments]
         return self.report(
             node,
             QueryRefused,
             f'calls the function "{info.name}", which no view can use',
             detail=f"{why[0].upper()}{why[1:]}.",
-            hint=_made_in_from(info.name) or "Compute it before the event is appended, or when you query the view.",
+            hint=_made_in_from(info.name, spelled)
+            or "Compute it before the event is appended, or when you query the view.",
             fields={"function": info.name},
         )
 
@@ -269,9 +271,16 @@ def _short(info: FunctionInfo) -> str:
     return ", ".join(str(replace(parameter, takes=parameter.takes[:1], constant=False)) for parameter in needed)
 
 
-def _made_in_from(name: str) -> str | None:
+def _made_in_from(name: str, spelled: Sequence[str]) -> str | None:
     """The text to write in place of Spark's functions that make windows."""
-    return {"window": window_hint("tumble", ()), "session_window": window_hint("session", ())}.get(name)
+    if name not in ("window", "session_window"):
+        return None
+    time, *texts = (*spelled, "at")[: max(len(spelled), 1)]
+    lengths = [f"INTERVAL {text}" for text in texts if text[:1] == "'"]
+    overlap = name == "window" and len(lengths) > 1
+    kind = "session" if name == "session_window" else "hop" if overlap else "tumble"
+    size, *slide = lengths if len(lengths) == len(texts) and lengths else (None,)
+    return window_hint(kind, (time, *slide[:1], size) if size else (time,))
 
 
 def _own(name: str) -> str:
