@@ -201,7 +201,7 @@ ASKING = {
     "headwater.plan.late": {"Assign", "Deduplicate", "Filter", "Scan"},  # makes the stages of another view anew
     "headwater.plan.physical.step": {"Filter", "Project", "Scan"},
     "headwater.plan.physical.trace": {  # what a key is one operator further down
-        *("Aggregate", "Deduplicate", "Filter", "Join", "Project", "Scan", "TopN", "Union"),
+        *("Aggregate", "Deduplicate", "Filter", "Join", "Over", "Project", "Scan", "TopN", "Union"),
     },
     "headwater.plan.ranking": {"Over", "Project"},  # makes a top-N of them
     "headwater.plan.union": {"Deduplicate", "Union"},  # makes one of several

@@ -419,7 +419,8 @@ WITH (retention = '30 days'), or 'forever'.""",
         """\
 view "v" looks with "lag" at rows of any age
   Detail: Nothing in the query says when its state can be forgotten.
-  Hint:   State how far back a row can matter: WITH (horizon = '1 hour').""",
+  Hint:   State how far back a row can matter: WITH (horizon = '1 hour'). \
+Or let every row count for ever: WITH (retention = 'forever').""",
     ),
     (
         UnboundedState,

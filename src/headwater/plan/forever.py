@@ -15,6 +15,16 @@ def judge_forever(context: Context, root: Stage) -> None:
     for stage in root.walk():
         if stage.bound_to_time:
             _report(context, stage, stage.bound_to_time)
+    if context.view.horizon is not None:
+        context.findings.append(
+            OptionRefused(
+                f'view "{context.view.name}" holds every row for ever, and states a horizon',
+                detail="No row is too far away from another to matter.",
+                hint="Leave horizon out; or state how long a row counts: retention = '30 days'.",
+                origin=context.view.origin,
+                view=context.view.name,
+            )
+        )
     for scan in scans_of(root):
         if scan.within is not None:
             _report(context, scan, f'Which events of "{scan.relation}" are taken is decided within a span of time.')

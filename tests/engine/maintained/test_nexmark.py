@@ -22,6 +22,7 @@ CREATE STREAM auction (id BIGINT, seller BIGINT, category BIGINT, expires TIMEST
   WATERMARK FOR date_time AS date_time - INTERVAL '4' SECOND);
 CREATE STREAM bid (auction BIGINT, bidder BIGINT, price BIGINT, date_time TIMESTAMP NOT NULL,
   WATERMARK FOR date_time AS date_time - INTERVAL '4' SECOND);
+CREATE TABLE side_input (key BIGINT NOT NULL, value STRING, PRIMARY KEY (key));
 """
 QUERIES = {
     "q3": (
@@ -36,6 +37,14 @@ QUERIES = {
         "WHERE A.id = B.auction AND B.date_time BETWEEN A.date_time AND A.expires GROUP BY A.id, A.category) Q "
         "GROUP BY Q.category",
     ),
+    "q6": (
+        "id",
+        "SELECT Q.id, Q.seller, CAST(AVG(Q.final) OVER (PARTITION BY Q.seller ORDER BY Q.expires, Q.id "
+        "ROWS BETWEEN 9 PRECEDING AND CURRENT ROW) AS DECIMAL(20, 4)) AS average FROM ("
+        "SELECT A.id, A.seller, A.expires, MAX(B.price) AS final FROM auction A, bid B "
+        "WHERE A.id = B.auction AND B.date_time BETWEEN A.date_time AND A.expires "
+        "GROUP BY A.id, A.seller, A.expires) Q",
+    ),
     "q9": (
         "",
         "SELECT id, seller, category, auction, bidder, price FROM ("
@@ -43,6 +52,10 @@ QUERIES = {
         "ROW_NUMBER() OVER (PARTITION BY A.id ORDER BY B.price DESC, B.date_time ASC) AS rownum "
         "FROM auction A, bid B WHERE A.id = B.auction AND B.date_time BETWEEN A.date_time AND A.expires) "
         "WHERE rownum <= 1",
+    ),
+    "q13": (
+        "auction, bidder, date_time",
+        "SELECT B.auction, B.bidder, B.price, B.date_time, S.value FROM bid B JOIN side_input S ON B.auction = S.key",
     ),
     "q18": (
         "",
@@ -71,7 +84,8 @@ def project(tmp_path: Path, spark: Any) -> Iterator[hw.Project]:
 
 
 def feed(project: hw.Project, chance: random.Random, commits: int) -> None:
-    """People, auctions and bids; no two bids of one auction are at the same time."""
+    """People, auctions and bids; no two bids of one auction are at the same time. Every third auction has a value."""
+    project.append("side_input", [{"key": number, "value": f"v{number}"} for number in range(0, commits, 3)])
     for commit in range(commits):
         at = [START + timedelta(seconds=10 * commit + number) for number in range(9)]
         state = chance.choice(["OR", "CA", "NY"])
@@ -106,6 +120,7 @@ def test_the_rows_are_those_of_duckdb_and_all_are_found_by_keys(project: hw.Proj
         connection.sql("SET TimeZone = 'UTC'")
         for topic in ("person", "auction", "bid"):
             connection.register(topic, project.read(topic))
+        connection.register("side_input", project.query("SELECT * FROM side_input"))
         assert {name: shown(project, name) for name in QUERIES} == answers(connection, QUERIES)
     steps = {name: project.plan().view(name).physical.step for name in QUERIES}
     assert [name for name, found in steps.items() if found is None or found.trace is None] == []

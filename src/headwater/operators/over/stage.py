@@ -18,6 +18,7 @@ from headwater.operators.tolerance import Tolerance, Tolerances, widest_read
 
 RANKS = {"row_number", "rank", "dense_rank"}
 STEPS = {"lag", "lead"}
+_OR_FOREVER = " Or let every row count for ever: WITH (retention = 'forever')."
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,6 @@ class Over(SameRows):
     does: ClassVar[str] = "looks at the rows around a row of"
     looks_around: ClassVar[bool] = True
     by_partition: ClassVar[bool] = True
-    bound_to_time: ClassVar[str] = "A window function looks at the rows around a row, which could be any."
 
     @property
     def group_keys(self) -> tuple[Expression, ...]:
@@ -170,15 +170,16 @@ class Over(SameRows):
         by_time = call.order_time(self.input) is not None
         within = " Or state how far back a row can matter: WITH (horizon = '1 hour')." if by_time else ""
         if call.function in RANKS:
-            return Remedy("ranks rows for ever", NOTHING_BOUNDS_IT, f"{partition_by_window(self, partition)}{within}")
+            hint = f"{partition_by_window(self, partition)}{within}{_OR_FOREVER}"
+            return Remedy("ranks rows for ever", NOTHING_BOUNDS_IT, hint)
         time = event_time_of(self)
         if call.function in STEPS:
             if not by_time:
                 within = f" Or order by {time}, and state how far back a row can matter: WITH (horizon = '1 hour')."
             hint = within.removeprefix(" Or ")
             what = f'looks with "{call.function}" at rows of any age'
-            return Remedy(what, NOTHING_BOUNDS_IT, hint[0].upper() + hint[1:])
+            return Remedy(what, NOTHING_BOUNDS_IT, hint[0].upper() + hint[1:] + _OR_FOREVER)
         parted = f"PARTITION BY {', '.join(partition)} " if partition else ""
         order = f"ORDER BY {time} RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW"
         frame = f"Write a frame in time: {call.function}(…) OVER ({parted}{order})."
-        return Remedy("looks at the rows around a row for ever", NOTHING_BOUNDS_IT, f"{frame}{within}")
+        return Remedy("looks at the rows around a row for ever", NOTHING_BOUNDS_IT, f"{frame}{within}{_OR_FOREVER}")

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from headwater.operators import Aggregate, Deduplicate, Filter, Join, Project, Scan, Stage, TopN, Union
+from headwater.operators import Aggregate, Deduplicate, Filter, Join, Over, Project, Scan, Stage, TopN, Union
 from headwater.operators.scan.stage import scans_of
 
 Names = tuple[str, ...]
+Groups = Aggregate | Deduplicate | TopN | Over
+"""Stages of groups or partitions: what they give of a row depends on all that share its keys."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class _Tracer:
                 self._join(stage)
             case Aggregate() | Deduplicate() | TopN():
                 self._groups(stage)
+            case Over():
+                self._partitions(stage)
             case Scan(kind="table"):
                 self._versions(stage)
             case _:
@@ -112,6 +116,10 @@ class _Tracer:
         self.down(stage.input, tuple(names.values()), taken)
         self.last = (stage, tuple(names), taken)
 
+    def _partitions(self, stage: Over) -> None:
+        names = tuple(self._keys(stage).values())
+        self.down(stage.input, names, self.take(stage.input, names, with_null=True))
+
     # From above: all that rows of a stage with some values depend on
 
     def down(self, stage: Stage, names: Names, taken: int) -> None:
@@ -128,7 +136,7 @@ class _Tracer:
             case Aggregate():
                 keys = self._all_keys(stage)
                 self.down(stage.input, tuple(_among(keys, name) for name in names), taken)
-            case Deduplicate() | TopN():
+            case Deduplicate() | TopN() | Over():
                 self.down(stage.input, _of_input(stage, names), taken)
                 own = tuple(self._keys(stage).values())
                 if not set(names) <= set(own):
@@ -170,7 +178,7 @@ class _Tracer:
             case Aggregate():
                 keys = self._all_keys(stage)
                 yield from self._sources(stage.input, tuple(_among(keys, name) for name in names))
-            case Deduplicate() | TopN():
+            case Deduplicate() | TopN() | Over():
                 yield from self._sources(stage.input, _of_input(stage, names))
             case Join():
                 side, own = _side(stage, names)
@@ -214,7 +222,7 @@ class _Tracer:
                 return left, right
         raise NotTraced("a join has no equality of two columns of the log")
 
-    def _keys(self, stage: Aggregate | Deduplicate | TopN) -> dict[str, str]:
+    def _keys(self, stage: Groups) -> dict[str, str]:
         """The keys by which groups are found, and the columns of the input that they are: all, or the first."""
         keys = self._all_keys(stage)
         for some in (keys, *({name: column} for name, column in keys.items())):
@@ -222,7 +230,7 @@ class _Tracer:
                 return some
         raise NotTraced("its groups are told apart by nothing that is a column of the log")
 
-    def _all_keys(self, stage: Aggregate | Deduplicate | TopN) -> dict[str, str]:
+    def _all_keys(self, stage: Groups) -> dict[str, str]:
         if isinstance(stage, Aggregate):
             return {key.name: key.expression.reads[0] for key in stage.keys if key.expression.is_column}
         return {key.reads[0]: key.reads[0] for key in stage.group_keys if key.is_column}
@@ -251,10 +259,10 @@ def _by_position(stage: Union, branch: Stage, names: Names) -> Names:
     return tuple(by_name[name] for name in names)
 
 
-def _of_input(stage: Deduplicate | TopN, names: Names) -> Names:
+def _of_input(stage: Deduplicate | TopN | Over, names: Names) -> Names:
     for name in names:
-        if name == stage.rank or stage.input.column(name) is None:
-            raise NotTraced(f"{name} is a rank")
+        if stage.input.column(name) is None:
+            raise NotTraced(f"{name} is computed from other rows")
     return names
 
 

@@ -5,7 +5,8 @@ that counts rows, the first or last value of a frame), the position in the log d
 meant: in RANK, and in a frame that is measured in time.
 
 In an *endless* partition, which no window ends, a row sees the rows that are at most the view's horizon away from it in
-time; those farther away are none, in every execution. `over.lowering.frame` has the frames that count rows there.
+time; those farther away are none, in every execution. `over.lowering.frame` has the frames that count rows there. Over
+all of time there is no horizon, and a row sees all of them.
 
 Some values are read off columns that are computed first: the *place* of a row in its partition, its number or rank.
 """
@@ -67,7 +68,7 @@ class _Spelling:
         """One window function in Spark SQL."""
         tree = call.expression.tree.copy()
         assert isinstance(tree, exp.Window)
-        endless = not ends(call.partition, self.below)
+        endless = self.horizon is not None and not ends(call.partition, self.below)
         if call.function in _OF_ONE_ROW:
             if call.function in _BY_PLACE:
                 _order_by_position(tree)
@@ -94,7 +95,7 @@ class _Spelling:
             return self._near(f" OVER ({partition_by(call.partition)}{frame})", call)
         if call.frame is not None and call.frame.unit == "ROWS" and call.order:
             _order_by_position(tree)
-        elif call.frame is not None and not ends(call.partition, self.below):
+        elif call.frame is not None and self.horizon is not None and not ends(call.partition, self.below):
             self._bound(tree, call)
         return self._near(over_of(tree), call)
 
