@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
 REFERENCE = ROOT / "docs" / "reference"
 LAYERS = (
-    "errors", "findings", "installed", "json_text", "waiting", "model", "sql", "declare", "operators", "plan",
+    "errors", "findings", "installed", "json_text", "waiting", "outbox", "model", "sql", "declare", "operators", "plan",
     "lowering", "log", "schemas", "kafka", "intake", "config", "engine", "store", "query", "outlets", "operate",
     "project", "serve", "testing", "cli",
 )  # fmt: skip

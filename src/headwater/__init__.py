@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.log.reader import Reader
     from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Postgres, Punctuated, Quantile
     from headwater.operators.apply.lowering.inputs import cumulate, hop, session, tumble
+    from headwater.outbox import Outbox
     from headwater.plan import Plan
     from headwater.project import Listeners, Progress, Project, Receipt
     from headwater.project import open_project as open  # noqa: A004  # read as hw.open
@@ -28,8 +29,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
-    "Listeners", "Origin", "Plan", "Postgres", "Progress", "Project", "Punctuated", "Quantile", "Reader", "Receipt",
-    "cumulate", "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast", "view",
+    "Listeners", "Origin", "Outbox", "Plan", "Postgres", "Progress", "Project", "Punctuated", "Quantile", "Reader",
+    "Receipt", "cumulate", "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast",
+    "view",
 ]  # fmt: skip
 
 _HOMES = {
@@ -39,6 +41,7 @@ _HOMES = {
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),
     "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Postgres", "Punctuated", "Quantile"),
+    "outbox": ("Outbox",),
     "plan": ("Plan",),
     "project": ("Listeners", "Progress", "Project", "Receipt", "open"),
 }

@@ -6,7 +6,7 @@ import pytest
 
 from headwater.model import CONTENT, Emit
 from headwater.sql import OPTIONS
-from headwater.sql.options import INTAKE
+from headwater.sql.intake_options import INTAKE
 
 
 def read(kind: str, name: str, text: str) -> object:

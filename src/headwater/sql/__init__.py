@@ -3,8 +3,9 @@
 from headwater.sql.declarations import Parsed, parse_declarations
 from headwater.sql.dialect import Headwater
 from headwater.sql.group_windows import translations
+from headwater.sql.intake_options import OptionKind
 from headwater.sql.interval import interval, months, spell_interval
-from headwater.sql.options import OPTIONS, OptionKind
+from headwater.sql.options import OPTIONS
 from headwater.sql.query import (
     canonical,
     origin_of,

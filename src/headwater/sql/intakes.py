@@ -14,18 +14,23 @@ from sqlglot import exp
 from headwater import model
 from headwater.errors import Finding
 from headwater.findings import KeyNotInOutput, OptionRefused, UnknownOption
+from headwater.sql.intake_options import INTAKE
 from headwater.sql.nodes import Option
 from headwater.sql.option_values import CONNECTORS
-from headwater.sql.options import INTAKE, OPTIONS, option_text
+from headwater.sql.options import OPTIONS, option_text
 
 MESSAGE_TYPES = {
     "message_value": (pa.string(), pa.binary()),
     "message_key": (pa.string(), pa.binary()),
     "message_time": (model.INSTANT,),
     "message_headers": (pa.map_(pa.string(), pa.binary()),),
+    "message_id": (pa.string(),),
+    "message_type": (pa.string(),),
     "transaction": (pa.string(),),
 }
-"""The types of the columns that take a message's value as it is, and what Kafka keeps beside it."""
+"""The types of the columns that take a message's value as it is, and what is kept beside it."""
+OF_OUTBOX = ("message_id", "message_key", "message_type", "message_value", "message_headers")
+"""The options for columns that only an outbox of PostgreSQL has something for."""
 SHARED = frozenset({"connector", *(part.name for part in fields(model.Intake))})
 """The options that every connector takes."""
 _WORDS = frozenset(kind.name for kind in INTAKE)
@@ -131,13 +136,37 @@ def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict
         hint = "Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'."
         reading.refuse(OptionRefused, options["url"].expression, "has no url of PostgreSQL", hint=hint)
     _refuse_gaps(reading, options, values, "skip")
-    if not reading.is_table:
-        hint = "Write CREATE TABLE, with the PRIMARY KEY of the table."
-        reading.refuse(OptionRefused, options["connector"], "takes in a table of PostgreSQL", hint=hint)
-    for word in ("message_time", "transaction"):
+    _refuse_outbox(reading, options)
+    for word in ("message_time", "transaction", *OF_OUTBOX):
         if word in values:
             values[word] = _message_column(reading, options[word].expression, word, values[word])
     return model.Postgres(**{"url": "", "table": "", **values})
+
+
+def _refuse_outbox(reading: TopicReading, options: Mapping[str, Option]) -> None:
+    """Refuse an outbox of a table, a table of a stream, and what only one of the two has."""
+    if "outbox" not in options:
+        for word in ("poll", *OF_OUTBOX):
+            if word in options:
+                hint = "Say outbox = '…' with the type of the aggregates, in a CREATE STREAM, or leave it out."
+                reading.refuse(OptionRefused, options[word], f'gives option "{word}" and no outbox', hint=hint)
+        if not reading.is_table:
+            hint = (
+                "Write CREATE TABLE, with the PRIMARY KEY of the table, or, if its rows are events, outbox = '…' with "
+                "the type of the aggregates that they are of."
+            )
+            reading.refuse(OptionRefused, options["connector"], "takes in a table of PostgreSQL", hint=hint)
+        return
+    if reading.is_table:
+        hint = "Write CREATE STREAM, and WATERMARK FOR … AS …."
+        reading.refuse(OptionRefused, options["outbox"], "takes in the events of an outbox", hint=hint)
+    if "message_id" not in options:
+        hint = "Declare event_id STRING and say message_id = 'event_id': by its id an event is known again."
+        reading.refuse(OptionRefused, options["outbox"], "has no column for the ids of its events", hint=hint)
+    for word in ("slot", "publication") if "poll" in options else ():
+        if word in options:
+            hint = "Leave it out, or leave poll out: an outbox is read by queries or by a slot."
+            reading.refuse(OptionRefused, options[word], f'gives option "{word}" beside poll', hint=hint)
 
 
 _KINDS: Mapping[str, type[model.Intake]] = {"kafka": model.Kafka, "folder": model.Folder, "postgres": model.Postgres}

@@ -22,10 +22,11 @@ from headwater.findings import (
     WatermarkRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
+from headwater.sql.intake_options import INTAKE
 from headwater.sql.intakes import TopicReading, options_of_package, read_intake
 from headwater.sql.interval import interval
 from headwater.sql.nodes import ColumnClause, CreateTopic, KeyClause, LearnedDelay, PersonalClause, Watermark
-from headwater.sql.options import INTAKE, read_options
+from headwater.sql.options import read_options
 from headwater.sql.reading import Reading
 from headwater.sql.refusal import did_you_mean
 from headwater.sql.spelling import spell
@@ -89,7 +90,10 @@ class _TopicReader:
         of_intake = {kind.name: values.pop(kind.name) for kind in INTAKE if kind.name in values}
         named = {option.name.lower(): option for option in ours}
         reading = TopicReading(self.columns, self._resolve, self._refuse, self.reading.kind == "table")
-        return values | {"intake": read_intake(reading, named, of_intake, beside)}
+        intake = read_intake(reading, named, of_intake, beside)
+        if isinstance(intake, model.Postgres) and intake.message_id is not None and self.reading.kind == "stream":
+            values.setdefault("unique", (intake.message_id,))
+        return values | {"intake": intake}
 
     def _keep(self, option: exp.Expr, name: str) -> str:
         """The column that keeps unknown fields: the one that is named, or the only one that can."""
@@ -229,7 +233,7 @@ class _TopicReader:
     def _refuse_time(self, clause: Watermark, values: Mapping[str, Any]) -> None:
         """Refuse an event time of a copied table that isn't the time of the commits: its order would be another one."""
         intake, time = values["intake"], values["time"]
-        if not isinstance(intake, model.Postgres) or intake.message_time == time:
+        if not isinstance(intake, model.Postgres) or intake.outbox is not None or intake.message_time == time:
             return
         what = f'has the event time "{time}", and the order of its changes is that of their commits'
         detail = "By event time, an older row or one that was deleted could count as the newest."

@@ -73,6 +73,15 @@ class Shop:
             f"CREATE TABLE {name} ({columns}) WITH ({source}, {soon}{options and ', '}{options});"
         )
 
+    def stream(self, name: str, columns: str, options: str = "", *, polled: bool = False) -> None:
+        """Declare a stream that takes in the events of aggregates of type `order` from the outbox."""
+        source = "connector = 'postgres', url = '${SHOP_DB}', table = 'public.outbox'"
+        way = "poll = '20 milliseconds', " if polled else ""
+        soon = "commit_every = '20 milliseconds'"
+        (self.folder / f"{name}.sql").write_text(
+            f"CREATE STREAM {name} ({columns}) WITH ({source}, {way}{soon}{options and ', '}{options});"
+        )
+
     def take_in(self, *names: str) -> list[Taken]:
         """Take in what is there, as a process of its own would."""
         with hw.open(self.folder) as project:

@@ -10,7 +10,7 @@ from typing import cast
 import pyarrow as pa
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
-from headwater.intake.dead import ENVELOPE
+from headwater.intake.dead import with_envelopes as add_envelopes
 from headwater.intake.messages import Messages, as_declared
 from headwater.kafka.client import Partition
 from headwater.model import INSTANT, Column, Kafka, Topic
@@ -82,14 +82,13 @@ def messages_of(topic: Topic, kafka: Kafka, messages: Sequence[Message]) -> Mess
 
 def with_envelopes(letters: pa.Table, messages: Sequence[Message]) -> pa.Table:
     """Dead letters with the keys, times and headers of the messages that they are."""
-    if not letters.num_rows:
-        return letters
-    by_offset = {str(message.offset()): message for message in messages}
-    mine = [by_offset[position.rpartition(":")[2]] for position in letters["position"].to_pylist()]
-    envelopes = ([message.key() for message in mine], [sent_at(one) for one in mine], [_headers(one) for one in mine])
-    for field, values in zip(ENVELOPE, envelopes, strict=True):
-        letters = letters.set_column(letters.schema.get_field_index(field.name), field, pa.array(values, field.type))
-    return letters
+    by_offset = {str(message.offset()): message for message in messages} if letters.num_rows else {}
+
+    def envelope(offset: str) -> tuple[bytes | None, int | None, list[tuple[str, str | bytes | None]] | None]:
+        message = by_offset[offset]
+        return message.key(), sent_at(message), _headers(message)
+
+    return add_envelopes(letters, envelope)
 
 
 def _beside(column: Column | None, kafka: Kafka, messages: Sequence[Message]) -> pa.Array:

@@ -1,6 +1,4 @@
-"""Tables of PostgreSQL: Debezium reads a snapshot of them and then the changes, transaction by transaction."""
+"""Tables of PostgreSQL: Debezium reads a snapshot of them and then the changes, transaction by transaction.
 
-from headwater.intake.postgres.inlet import PostgresInlet
-from headwater.intake.postgres.slot import Slot, slot_of
-
-__all__ = ["PostgresInlet", "Slot", "slot_of"]
+An outbox may also be read by queries.
+"""

@@ -18,7 +18,7 @@ from functools import partial
 from headwater.errors import HeadwaterError, SourceReplaced, SourceUnavailable
 from headwater.intake.postgres.change import Change, Transaction
 from headwater.intake.postgres.database import Database
-from headwater.intake.postgres.debezium import Debezium, properties_of
+from headwater.intake.postgres.debezium import Debezium, ordered, properties_of
 from headwater.intake.postgres.slot import Slot
 from headwater.intake.postgres.tap import Tap
 from headwater.intake.postgres.times import Times, loosest
@@ -135,7 +135,7 @@ class Capture:
     def _prepare(self) -> None:
         slot, database = self._slot, self._database
         with database.connected() as connection:
-            database.ensure_publication(connection, slot.publication, list(slot.tables.values()))
+            database.ensure_publication(connection, slot.publication, slot.published)
             positions = [tap.start for tap in self._taps.values() if tap.start is not None]
             gap = database.gap(connection, slot.name, positions)
             if gap is not None:
@@ -179,10 +179,12 @@ class Capture:
             for tap in taps:
                 times.raise_to(tap.newest)
             made_at = times.of(self._database.clock(connection))
-        tables = [tap.table for tap in taps]
+        tables = list(dict.fromkeys(tap.table for tap in taps))
+        orders = {tap.table: tap.order for tap in taps if tap.order is not None}
         debezium = self._debezium
         assert debezium is not None
-        debezium.begin(properties_of(name, self._slot.publication, tables, snapshot=True))
+        properties = properties_of(name, self._slot.publication, tables, snapshot=True)
+        debezium.begin(properties | ordered(orders))
         try:
             self._hand_rows(taps, made_at)
             debezium.end()
@@ -221,10 +223,9 @@ class Capture:
             hand(table)
 
     def _stream(self) -> None:
-        tables = list(self._slot.tables.values())
         debezium = self._debezium
         assert debezium is not None
-        debezium.begin(properties_of(self._slot.name, self._slot.publication, tables, snapshot=False))
+        debezium.begin(properties_of(self._slot.name, self._slot.publication, self._slot.published, snapshot=False))
         times = self._times()
         changes: dict[str, list[Change]] = {}
         for line in debezium.lines():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Change(NamedTuple):
@@ -17,6 +18,14 @@ class Change(NamedTuple):
     made_at: int
     transaction: str
     content: bytes
+
+    @property
+    def inserted(self) -> dict[str, Any] | None:
+        """The row, if it was inserted, or if a snapshot has it."""
+        if self.operation not in ("c", "r"):
+            return None
+        row: dict[str, Any] = json.loads(self.content)["after"]
+        return row
 
     @classmethod
     def read(cls, parts: Sequence[bytes]) -> Change:

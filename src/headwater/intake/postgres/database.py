@@ -83,9 +83,9 @@ class Database:
             with psycopg.connect(self.address, autocommit=True, connect_timeout=wait or _WAIT) as connection:
                 yield connection
         except psycopg.Error as cause:
-            raise self._failure(cause) from cause
+            raise self.failure(cause) from cause
 
-    def _failure(self, cause: psycopg.Error) -> OperatorError:
+    def failure(self, cause: psycopg.Error) -> OperatorError:
         text = " ".join(str(cause).split())
         is_refused = cause.sqlstate in _REFUSED or re.search(r"password authentication|does not exist|no pg_hba", text)
         if is_refused:

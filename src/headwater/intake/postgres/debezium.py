@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from psycopg import sql
 
 from headwater.errors import SourceUnavailable
 from headwater.intake.postgres.database import Database
@@ -117,6 +119,19 @@ class Debezium:
             hint=f"See whether PostgreSQL runs; Debezium's own words are in {self._log}.",
             topic=self._database.topic,
         )
+
+
+def ordered(orders: Mapping[str, str]) -> dict[str, str]:
+    """The properties for a snapshot in which tables come in the order of a column each."""
+    if not orders:
+        return {}
+    option = "snapshot.select.statement.overrides"
+    queries = {}
+    for table, column in orders.items():
+        named = sql.SQL("SELECT * FROM {} ORDER BY {}")
+        query = named.format(sql.Identifier(*table.split(".", 1)), sql.Identifier(column))
+        queries[f"{option}.{table}"] = query.as_string()
+    return {option: ",".join(orders)} | queries
 
 
 def properties_of(slot: str, publication: str, tables: Sequence[str], *, snapshot: bool) -> dict[str, str]:

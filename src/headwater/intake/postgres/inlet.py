@@ -1,39 +1,34 @@
-"""A table of PostgreSQL as an inlet: its one source is the slot, and the position the end of a transaction."""
+"""A table or an outbox of PostgreSQL as an inlet: its one source is the slot, the position the end of a transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from headwater.intake.dead import NO_LETTERS
 from headwater.intake.decode import Decoder
-from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.positions import History, SourcePositions
 from headwater.intake.postgres.capture import Capture, join
+from headwater.intake.postgres.contents import NEWEST, NUMBERED, contents_of, refuse_other_way
 from headwater.intake.postgres.database import Database, spell
-from headwater.intake.postgres.piece import Identity, PostgresPiece, Prior, instant
 from headwater.intake.postgres.slot import Slot
 from headwater.intake.postgres.tap import MOST_CHANGES, Tap
 from headwater.intake.protocol import Inlet, Piece, Wait
 from headwater.log.bulk import with_source
 from headwater.log.counts import Counts, together
-from headwater.model import Postgres, Table
+from headwater.model import Postgres, Topic
 
 QUIET = 16 * 1024 * 1024
 """So many bytes of WAL may hold nothing for a table before its log notes the position, so that they can be let go."""
 SNAPSHOT = "snapshot"
-_NEWEST = "newest commit"
-"""The name of the newest time of a commit, which the log keeps beside the position; no slot can have it."""
-_AT_ONCE = 5_000
 _STEP = 0.1
 
 
 class PostgresInlet(Inlet):
     """The changes of one table."""
 
-    def __init__(self, topic: Table, slot: Slot) -> None:
+    def __init__(self, topic: Topic, slot: Slot) -> None:
         assert isinstance(topic.intake, Postgres)
         self._topic = topic
         self._declared = topic.intake
@@ -49,12 +44,14 @@ class PostgresInlet(Inlet):
         database = self._database
         with database.connected() as connection:
             database.check_rights(connection)
-        self._look_at_table()
+        self._contents = contents_of(self._topic, database, positions.log)
+        self._contents.look()
+        refuse_other_way(database, positions, NUMBERED, "queries")
         at = positions.position(self._slot.name)
-        self._prior = Prior(positions.log)
-        newest = positions.position(_NEWEST) or 0
+        newest = positions.position(NEWEST) or 0
         again = self._declared.gaps == "snapshot"
-        self._tap = Tap(self._topic.name, self._table.name, at, newest, self._topic.max_ahead, again=again)
+        table, order = self._contents.table.name, self._contents.order
+        self._tap = Tap(self._topic.name, table, at, newest, self._topic.max_ahead, again=again, order=order)
         self._capture: Capture = join(self._slot, database, self._tap)
         if self._tap.begins_with_rows:
             self._take_snapshot(positions, self._tap)
@@ -68,45 +65,32 @@ class PostgresInlet(Inlet):
                 self._target = database.head(connection)
                 database.beat(connection)
 
-    def _look_at_table(self) -> None:
-        with self._database.connected() as connection:
-            self._table = self._database.table(connection, self._declared.table)
-            self._database.check_table(self._topic, self._table)
-
     def _take_snapshot(self, positions: SourcePositions, tap: Tap) -> None:
         decoder = Decoder(self._topic)
         source = self._slot.name
         letters: list[pa.Table] = []
         unknown: list[Counts] = []
         first = 0
-        before = self._prior.identities(self._topic)
+        self._contents.begin()
 
         def parts() -> Iterator[pa.Table]:
             nonlocal first
             for rows in tap.snapshot():
-                piece = PostgresPiece.of_snapshot(source, rows, first, self._declared, self._table, self._prior)
+                piece = self._contents.rows(source, rows, first)
                 first += len(rows)
-                before.difference_update(piece.identities(self._topic) if before else ())
                 decoded = piece.decode(decoder, positions.log.now(), ())
                 letters.append(decoded.dead)
                 unknown.append(decoded.unknown)
                 yield with_source(decoded.rows, source)
-            for gone in _batches(before):
-                yield with_source(self._deletes(decoder, gone, tap.newest), source)
+            for rest in self._contents.rest(decoder, tap.newest):
+                yield with_source(rest, source)
 
         def then() -> History:
             assert tap.start is not None
             dead = pa.concat_tables([*letters, NO_LETTERS])
-            return History({source: tap.start}, dead, together(unknown), {_NEWEST: tap.newest})
+            return History({source: tap.start}, dead, together(unknown), {NEWEST: tap.newest})
 
         positions.begin_with_history(parts(), then, f"{SNAPSHOT} of {source}", [source])
-
-    def _deletes(self, decoder: Decoder, identities: Sequence[Identity], at: int) -> pa.Table:
-        """The deletes of keys that a later snapshot doesn't have."""
-        names, time = self._topic.primary_key, self._declared.message_time
-        when = {} if time is None else {time: instant(at)}
-        rows = [dict(zip(names, identity, strict=True)) | when | {OPERATION: DELETE} for identity in identities]
-        return decoder.decode(rows).rows
 
     def close(self) -> None:
         """Let go of the slot, when no other table needs it."""
@@ -134,10 +118,7 @@ class PostgresInlet(Inlet):
         if after == self._position:
             return []
         self._position, self._newest = after, newest
-        piece = PostgresPiece.of(
-            self._slot.name, taken, after, self._declared, self._table, self._prior, self._look_at_table
-        )
-        return [piece]
+        return [self._contents.changes(self._slot.name, taken, after)]
 
     @property
     def _is_at_target(self) -> bool:
@@ -155,7 +136,7 @@ class PostgresInlet(Inlet):
     @property
     def beside(self) -> Mapping[str, int]:
         """The newest time of a commit, behind which those that come go on."""
-        return {_NEWEST: self._newest}
+        return {NEWEST: self._newest}
 
     def taken(self, positions: Mapping[str, int]) -> None:
         """Let PostgreSQL forget what the log has."""
@@ -175,9 +156,3 @@ class PostgresInlet(Inlet):
     def spell(self, source: str, position: int) -> str:  # noqa: ARG002
         """A position as PostgreSQL writes it."""
         return spell(position)
-
-
-def _batches(identities: Iterable[Identity]) -> Iterator[Sequence[Identity]]:
-    rest = iter(identities)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some

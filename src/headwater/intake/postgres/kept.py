@@ -45,7 +45,7 @@ def status_of(slot: Slot, wait: int | None = None) -> SlotStatus:
     database = _database(slot)
     with database.connected(wait) as connection:
         found = database.slot(connection, slot.name)
-        missing = tuple(database.unpublished(connection, slot.publication, list(slot.tables.values())))
+        missing = tuple(database.unpublished(connection, slot.publication, slot.published))
     named = slot.name, _place(slot), slot.publication, tuple(slot.tables)
     if found is None:
         return SlotStatus(*named, "missing", unpublished=missing)

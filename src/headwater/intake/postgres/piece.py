@@ -24,7 +24,7 @@ from headwater.log.table import TableLog
 from headwater.model import Postgres, Table
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SHIFT = 1_000_000_000
+SHIFT = 1_000_000_000
 """A change's number is the end of its transaction so many times, and its place there."""
 Row = dict[str, Any]
 Identity = tuple[Any, ...]
@@ -94,7 +94,7 @@ class PostgresPiece:
     ) -> PostgresPiece:
         """The changes of transactions."""
         numbered = [
-            (transaction.end * _SHIFT + at, change)
+            (transaction.end * SHIFT + at, change)
             for transaction in transactions
             for at, change in enumerate(transaction.changes)
         ]

@@ -26,6 +26,11 @@ class Slot:
     java: Callable[[], Path]
 
     @property
+    def published(self) -> list[str]:
+        """The tables, each once: several streams may take their events from one outbox."""
+        return list(dict.fromkeys(self.tables.values()))
+
+    @property
     def of_snapshot(self) -> str:
         """The name of the slot that there is for the time of a snapshot."""
         return f"{self.name[:54]}_snapshot"
@@ -35,6 +40,7 @@ def slot_of(topic: Topic, topics: Iterable[Topic], project: str, state: Path, ja
     """The slot by which a topic is taken in; `topics` are all of the project, and `state` is its folder for that."""
     postgres = topic.intake
     assert isinstance(postgres, Postgres)
+    assert postgres.has_slot
     tables = {topic.name: whole_name(postgres.table)}
     for other in topics:
         if isinstance(other.intake, Postgres) and _shares(other.intake, postgres):
@@ -53,4 +59,4 @@ def whole_name(table: str) -> str:
 
 
 def _shares(one: Postgres, other: Postgres) -> bool:
-    return (one.url, one.slot) == (other.url, other.slot)
+    return one.has_slot and (one.url, one.slot) == (other.url, other.slot)

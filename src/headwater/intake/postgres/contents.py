@@ -1,0 +1,201 @@
+"""The contents of a table's changes: rows that are there or gone, or, of an outbox, events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+import pyarrow as pa
+
+from headwater.intake.decode import Decoder
+from headwater.intake.layout import DELETE, OPERATION
+from headwater.intake.positions import SourcePositions
+from headwater.intake.postgres.change import Change, Transaction
+from headwater.intake.postgres.database import Database, SourceTable
+from headwater.intake.postgres.outbox import TEXTS, OutboxCodec, OutboxEvent, OutboxPiece
+from headwater.intake.postgres.piece import SHIFT, Identity, PostgresPiece, Prior, instant
+from headwater.intake.protocol import Piece
+from headwater.log import TopicLog
+from headwater.log.read import scan
+from headwater.model import Postgres, Table, Topic
+from headwater.outbox import COLUMNS, definition_of
+
+NEWEST = "newest commit"
+"""The name of the newest time of a commit, which the log keeps beside the position in a slot; no slot can have it."""
+NUMBERED = "shift of numbers"
+"""The name of what the log keeps beside the position of an outbox that is read by queries."""
+_AT_ONCE = 5_000
+
+
+class Contents(Protocol):
+    """Makes pieces of changes. `look` is called first, and refuses a table that isn't what is declared."""
+
+    table: SourceTable
+
+    @property
+    def order(self) -> str | None:
+        """The column by which the rows of a snapshot are in their order."""
+
+    def look(self) -> None:
+        """See the table as the database has it."""
+
+    def begin(self) -> None:
+        """Begin a snapshot."""
+
+    def rows(self, source: str, rows: Sequence[Change], first: int) -> Piece:
+        """Rows of the snapshot; `first` is the number of the first of them."""
+
+    def rest(self, decoder: Decoder, made_at: int) -> Iterator[pa.Table]:
+        """The rows that a snapshot of this time comes to beside its own."""
+
+    def changes(self, source: str, transactions: Sequence[Transaction], after: int) -> Piece:
+        """Transactions, and the position behind them."""
+
+
+class TableContents:
+    """The rows of a table; a later snapshot also tells which ones are gone."""
+
+    order: str | None = None
+
+    def __init__(self, topic: Table, database: Database, log: TopicLog) -> None:
+        assert isinstance(topic.intake, Postgres)
+        self._topic, self._declared = topic, topic.intake
+        self._database = database
+        self._prior = Prior(log)
+        self._gone: set[Identity] = set()
+
+    def look(self) -> None:
+        """See the table; its columns and its key are those that are declared."""
+        with self._database.connected() as connection:
+            self.table = self._database.table(connection, self._declared.table)
+            self._database.check_table(self._topic, self.table)
+
+    def begin(self) -> None:
+        """Take the rows that are there for gone until they come."""
+        self._gone = self._prior.identities(self._topic)
+
+    def rows(self, source: str, rows: Sequence[Change], first: int) -> Piece:
+        """Rows that are there."""
+        piece = PostgresPiece.of_snapshot(source, rows, first, self._declared, self.table, self._prior)
+        self._gone.difference_update(piece.identities(self._topic) if self._gone else ())
+        return piece
+
+    def rest(self, decoder: Decoder, made_at: int) -> Iterator[pa.Table]:
+        """The deletes of rows that didn't come."""
+        for gone in _batches(self._gone):
+            yield self._deletes(decoder, gone, made_at)
+
+    def _deletes(self, decoder: Decoder, identities: Sequence[Identity], at: int) -> pa.Table:
+        names, time = self._topic.primary_key, self._declared.message_time
+        when = {} if time is None else {time: instant(at)}
+        rows = [dict(zip(names, identity, strict=True)) | when | {OPERATION: DELETE} for identity in identities]
+        return decoder.decode(rows).rows
+
+    def changes(self, source: str, transactions: Sequence[Transaction], after: int) -> Piece:
+        """Rows as each change left them."""
+        return PostgresPiece.of(source, transactions, after, self._declared, self.table, self._prior, self.look)
+
+
+class OutboxContents:
+    """The events of an outbox that are of one type of aggregates; a later snapshot has only those that are new."""
+
+    def __init__(self, topic: Topic, database: Database, log: TopicLog) -> None:
+        assert isinstance(topic.intake, Postgres)
+        self._declared = topic.intake
+        self._database, self._log = database, log
+        self._codec = OutboxCodec(topic)
+        self._known: set[str] = set()
+
+    def look(self) -> None:
+        """See the table; it has the columns of an outbox."""
+        with self._database.connected() as connection:
+            self.table = self._database.table(connection, self._declared.table)
+        check_outbox(self._database, self.table, COLUMNS)
+
+    @property
+    def order(self) -> str | None:
+        """The column that counts the rows, if the table has it."""
+        return "number" if "number" in self.table.columns else None
+
+    def begin(self) -> None:
+        """Know the events that the log has."""
+        self._known = known_events(self._log, self._declared)
+
+    def rows(self, source: str, rows: Sequence[Change], first: int) -> Piece:
+        """Events that are there and that the log doesn't have."""
+        told = ((first + at, self._event(change)) for at, change in enumerate(rows))
+        events = [(number, event) for number, event in told if event is not None and event.id not in self._known]
+        return OutboxPiece(source, f"{source}:snapshot", 0, events, self._codec)
+
+    def rest(self, decoder: Decoder, made_at: int) -> Iterator[pa.Table]:  # noqa: ARG002
+        """Nothing."""
+        return iter(())
+
+    def changes(self, source: str, transactions: Sequence[Transaction], after: int) -> Piece:
+        """Rows that were inserted."""
+        events = [
+            (transaction.end * SHIFT + at, event)
+            for transaction in transactions
+            for at, change in enumerate(transaction.changes)
+            if (event := self._event(change)) is not None
+        ]
+        return OutboxPiece(source, source, after, events, self._codec)
+
+    def _event(self, change: Change) -> OutboxEvent | None:
+        """The event of a change, if it is one of these aggregates."""
+        row = change.inserted
+        if row is None or row.get("aggregatetype") != self._declared.outbox:
+            return None
+        return OutboxEvent.of(row, change.transaction, change.made_at)
+
+
+def refuse_other_way(database: Database, positions: SourcePositions, beside: str, way: str) -> None:
+    """Refuse a stream that was read otherwise: its log has a number of this name `beside` its position."""
+    if positions.position(beside) is not None:
+        raise database.refused(
+            f"is of a stream that was read by {way}",
+            "Where one way stands the other can't tell, so events would come twice or not at all.",
+            "Change option poll back, or declare a stream of another name.",
+        )
+
+
+def known_events(log: TopicLog, declared: Postgres) -> set[str]:
+    """The ids of the events that a log has."""
+    assert declared.message_id is not None, "the declaration was checked"
+    if log.head < 0:
+        return set()
+    parts = scan(log, columns=[declared.message_id])
+    return {text for part in parts for text in part.rows[declared.message_id].to_pylist()}
+
+
+def check_outbox(database: Database, table: SourceTable, columns: Sequence[str]) -> None:
+    """Refuse a table that isn't an outbox with these columns."""
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise database.refused(
+            f'reads "{table.name}" as an outbox, which has no column "{missing[0]}"',
+            f"Its columns are {', '.join(table.columns)}.",
+            f"Run ALTER TABLE {table.name} ADD COLUMN {definition_of(missing[0])}, or create an outbox by "
+            f'the statement that hw.Outbox("{table.name}").definition is.',
+        )
+    kind = table.columns["payload"]
+    if kind not in TEXTS:
+        raise database.refused(
+            f'reads "{table.name}" as an outbox, whose payload is of type {kind}',
+            f"A payload is a JSON object, as {', '.join(TEXTS)}.",
+            f"Run ALTER TABLE {table.name} ALTER COLUMN payload TYPE jsonb USING …, or take it in as a table.",
+        )
+
+
+def contents_of(topic: Topic, database: Database, log: TopicLog) -> Contents:
+    """The contents of the changes of a declared topic."""
+    if isinstance(topic, Table):
+        return TableContents(topic, database, log)
+    return OutboxContents(topic, database, log)
+
+
+def _batches(identities: Iterable[Identity]) -> Iterator[Sequence[Identity]]:
+    rest = iter(identities)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
