@@ -7,6 +7,7 @@ import java.io.DataOutputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -221,8 +222,11 @@ public class KeptPlan {
     /** The bytes of memory that tasks have taken. */
     public long memoryUsed() { return memory.executionMemoryUsed(); }
 
-    /** Given: an instant for each mark, and an Arrow batch for each input. Returns counts, and Arrow batches. */
-    public synchronized byte[] run(byte[] told) throws Throwable {
+    /**
+     * Given: an instant for each mark, and an Arrow batch for each input. Returns counts, and Arrow batches, in base64: bytes
+     * are decoded by Python one by one.
+     */
+    public synchronized String run(byte[] told) throws Throwable {
         long task = TASKS.getAndIncrement();
         TaskMemoryManager own = new TaskMemoryManager(memory, task);
         TaskContextImpl context = new TaskContextImpl(
@@ -235,7 +239,7 @@ public class KeptPlan {
             ByteArrayOutputStream computed = new ByteArrayOutputStream();
             tell(new DataOutputStream(computed));
             batches.writeTo(computed);
-            return computed.toByteArray();
+            return Base64.getEncoder().encodeToString(computed.toByteArray());
         } finally {
             for (int number = 0; number < given.size(); number++) ((Given) given.get(number)).batch = null;
             own.cleanUpAllAllocatedMemory();

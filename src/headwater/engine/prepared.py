@@ -21,6 +21,7 @@ import io
 import re
 import struct
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -195,7 +196,7 @@ class Prepared:
         given = [struct.pack(">q", _micros(instants[name])) for name in self.instants]
         for batch in (each.sent(tables[each.name]) for each in self.inputs):
             given += [struct.pack(">i", len(batch)), batch]
-        told = io.BytesIO(self._kept.run(b"".join(given)))
+        told = io.BytesIO(b64decode(self._kept.run(b"".join(given))))
         counts = dict(_count(told) for _ in range(_number(told)))
         stream = pa.ipc.open_stream(pa.py_buffer(bytes(self.schema.serialize()) + told.read()))
         return stream.read_all().combine_chunks(), counts
