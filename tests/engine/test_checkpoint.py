@@ -67,6 +67,7 @@ def remove(place: str) -> Callable[[Path], object]:
         (write("offsets/2", offsets(6, 2)), "offsets/2 doesn't say where its sources are."),
         (write("offsets/2", offsets(6, 2, 5)[:-9]), "offsets/2 doesn't say where its sources are."),
         (remove("offsets/2"), None),
+        (remove("offsets/1"), "offsets/1 can't be read."),
         (write("commits/1", ""), "commits/1 holds something else than Spark writes there."),
         (write("commits/1", "v1\nrubbish"), "commits/1 holds something else than Spark writes there."),
         (remove("commits/1"), "Batch 2 was begun, and the last one that it says has succeeded is 0."),
@@ -87,6 +88,14 @@ def test_a_missing_folder_is_damage_too(checkpoint: Checkpoint) -> None:
         file.unlink()
     (checkpoint.folder / "commits").rmdir()
     assert checkpoint.damage() == "Batch 2 was begun, and the last one that it says has succeeded is None."
+
+
+@pytest.mark.parametrize("text", ["", "2", "[]", "{", "null"])
+def test_inputs_that_cannot_be_read_are_not_known(checkpoint: Checkpoint, text: str) -> None:
+    checkpoint.remember({"sales": "6a0e"})
+    assert checkpoint.inputs() == {"sales": "6a0e"}
+    (checkpoint.folder / "inputs").write_text(text)
+    assert checkpoint.inputs() == {}
 
 
 def test_a_batch_that_is_not_there_is_refused(checkpoint: Checkpoint) -> None:

@@ -72,6 +72,7 @@ PROXY = "An exception was raised by the Python Proxy. Return Message: Traceback 
         (Java("A", "[X] no", "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", "58030"), "checkpoint-damaged", False),
         (Java("A", "[X] no", "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "XXKST"), "checkpoint-damaged", False),
         (Java("A", "Failed to read log file offsets/5. Incomplete log file"), "checkpoint-damaged", False),
+        (Java("org.apache.hadoop.fs.ChecksumException", "offsets/5 at 0"), "checkpoint-damaged", False),
         (Java("A", "next on empty iterator\nCurrent State: INITIALIZING"), "checkpoint-damaged", False),
         (Java("A", "[X] no", "CONCURRENT_STREAM_LOG_UPDATE", "40000"), "view-busy", True),
     ],

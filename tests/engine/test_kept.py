@@ -41,6 +41,20 @@ def test_a_file_in_the_place_of_another_is_not_read(tmp_path: Path) -> None:
     assert kept.read({"sales": 7}) is not None
 
 
+def test_a_file_of_other_rows_at_the_same_commits_is_not_read(tmp_path: Path) -> None:
+    names = [("spend/v1", "open"), ("spend/v1", "totals"), ("spend/v2", "open"), ("sales/v1", "open")]
+    kept = [KeptRows(name, tmp_path / version) for version, name in names]
+    for each in kept:
+        each.write({"sales": 7}, ROWS, None)
+    files = [next(each.folder.glob(f"{each.name}-*")) for each in kept]
+    before = files[0].read_bytes()
+    for file in files[1:]:
+        files[0].write_bytes(file.read_bytes())
+        assert kept[0].read({"sales": 7}) is None
+    files[0].write_bytes(before)
+    assert KeptRows("open", (tmp_path / "spend/v1").rename(tmp_path / "spend/v1.1")).read({"sales": 7}) is not None
+
+
 def test_any_flipped_bit_or_cut_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept, rng = KeptRows("open", tmp_path), random.Random(7)
     kept.write({"sales": 7}, ROWS, None)

@@ -51,9 +51,10 @@ class Checkpoint:
     def inputs(self) -> dict[str, str]:
         """The logs that have been read, by the names of their topics."""
         try:
-            return dict(json.loads((self.folder / _INPUTS).read_text("utf-8")))
+            inputs = json.loads((self.folder / _INPUTS).read_text("utf-8"))
         except (OSError, ValueError):
             return {}
+        return inputs if isinstance(inputs, dict) else {}
 
     def remember(self, inputs: Mapping[str, str]) -> None:
         """Note which logs are read from now on."""
@@ -105,7 +106,8 @@ class Checkpoint:
         begun, finished = self.last_begun(), self.last_finished()
         assert begun is not None
         self._json("metadata", (self.folder / "metadata"))
-        self.offsets(begun)
+        for batch in range(max(begun - 1, 0), begun + 1):
+            self.offsets(batch)
         if finished is not None:
             self._json(f"commits/{finished}", self.folder / "commits" / str(finished))
         return None

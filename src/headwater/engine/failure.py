@@ -46,6 +46,8 @@ _CHECKPOINT = (
     "STREAMING_STATEFUL_OPERATOR_",
     "STREAM_STREAM_JOIN_INCO",
 )
+_ALTERED = "org.apache.hadoop.fs.ChecksumException"
+"""A file of a checkpoint that has other bytes than were written: of all that Spark reads, only those have checksums."""
 _WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
 _DATA = ("22", "P0001")
 """SQLSTATEs of what goes wrong with data, and of `raise_error`."""
@@ -104,7 +106,8 @@ def failure_of(view: str, cause: BaseException) -> HeadwaterError:
         return _of_function(view, passed_on) if isinstance(passed_on, FunctionFailed) else passed_on
     if any(condition.startswith(_TRANSIENT) for condition in conditions):
         return _interrupted(view, _said(links, cause))
-    if any(condition.startswith(_CHECKPOINT) for condition in conditions) or _is_log_of_checkpoint(text):
+    altered = any(link.kind == _ALTERED for link in links)
+    if altered or any(condition.startswith(_CHECKPOINT) for condition in conditions) or _is_log_of_checkpoint(text):
         return damaged(view, _said(links, cause))
     if _LOST.search(text) or any(_IO.match(link.kind) for link in links):
         return _interrupted(view, _said(links, cause))

@@ -1,9 +1,10 @@
 """Kept rows: what a settled view has computed and would have to compute again, in one kind of file beside its position.
 
 The open part of the last step, the panes of windows, totals, who was taken once: each is kept under a name of its own
-and stands for some commits. A file says which, by which lowering it was made, and ends in the checksum of its bytes.
-One that is missing, damaged or of others isn't there for its reader, who makes its rows again from the log: that is the
-only truth. So none is waited for until it is on the disk, and one that can't be written is done without.
+and stands for some commits. A file says which, of which view's version it is, by which lowering it was made, and ends
+in the checksum of its bytes. One that is missing, damaged or another's isn't there for its reader, who makes its rows
+again from the log: that is the only truth. So none is waited for until it is on the disk, and one that can't be written
+is done without.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -49,7 +51,7 @@ class KeptRows:
             _logger.warning("%s is damaged; its rows are computed again from the log", file)
             return None
         stands_for = (rows.schema.metadata or {}).get(_STANDS_FOR)
-        return rows.replace_schema_metadata(None) if stands_for == _spelled(commits) else None
+        return rows.replace_schema_metadata(None) if stands_for == self._spelled(commits) else None
 
     def write(self, commits: Commits, rows: pa.Table, before: Commits | None) -> None:
         """Keep the rows, before the step that has them is delivered, and let go of all but those of the step before.
@@ -60,7 +62,7 @@ class KeptRows:
         staged = file.with_suffix(f".{uuid.uuid4().hex}.tmp")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            data = _packed(rows.replace_schema_metadata({_STANDS_FOR: _spelled(commits)}))
+            data = _packed(rows.replace_schema_metadata({_STANDS_FOR: self._spelled(commits)}))
             with staged.open("wb") as target:
                 target.write(data)
                 target.write(_sum(data))
@@ -78,11 +80,19 @@ class KeptRows:
                     file.unlink(missing_ok=True)
 
     def _file(self, commits: Commits) -> Path:
-        return self.folder / f"{self.name}-{checksum(_spelled(commits)):08x}.arrow"
+        return self.folder / f"{self.name}-{checksum(self._spelled(commits)):08x}.arrow"
+
+    def _spelled(self, commits: Commits) -> bytes:
+        return json.dumps(stands_for(self.folder, self.name, commits), sort_keys=True).encode()
 
 
-def _spelled(commits: Commits) -> bytes:
-    return json.dumps({"commits": dict(commits), "lowering": LOWERING}, sort_keys=True).encode()
+def stands_for(folder: Path, name: str, commits: Commits) -> dict[str, Any]:
+    """All that must be the same for rows that are kept under a name to be those that a view's version has kept.
+
+    >>> stands_for(Path("state/spend/v3.1"), "open", {"payments": 7})["of"]
+    'spend/v3/open'
+    """
+    return {"of": f"{folder.parent.name}/{folder.stem}/{name}", "commits": dict(commits), "lowering": LOWERING}
 
 
 def _packed(rows: pa.Table) -> pa.Buffer:

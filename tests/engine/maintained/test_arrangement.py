@@ -73,6 +73,16 @@ def test_there_are_few_runs_and_the_older_ones_are_larger(tmp_path: Path) -> Non
     assert some.sizes == sorted(some.sizes, reverse=True)
 
 
+def test_rows_that_others_have_kept_are_not_taken(tmp_path: Path) -> None:
+    mine, other = (Arrangement(tmp_path, name, unique=False) for name in ("rows0", "rows1"))
+    for number, some in enumerate((mine, other)):
+        some.put(texts(["a"]), pa.table({"n": [number]}))
+        some.keep({"topic": 7})
+    (tmp_path / "rows0.json").write_bytes((tmp_path / "rows1.json").read_bytes())
+    assert Arrangement(tmp_path, "rows0", unique=False).open() is None
+    assert Arrangement(tmp_path, "rows1", unique=False).open() == {"topic": 7}
+
+
 @pytest.mark.parametrize("lost", ["cut", "changed", "missing", "list"])
 def test_what_was_damaged_is_made_again(tmp_path: Path, lost: str) -> None:
     some = Arrangement(tmp_path, "rows", unique=True)

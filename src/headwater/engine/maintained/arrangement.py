@@ -21,8 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.engine.checkpoint import LOWERING
-from headwater.engine.kept import Commits
+from headwater.engine.kept import Commits, stands_for
 from headwater.engine.maintained.run import HASH, KEY, Run, hashes_of
 from headwater.log.seal import checksum
 
@@ -93,12 +92,14 @@ class Arrangement:
         if not _is_whole(told):
             _logger.warning("%s is damaged; its rows are computed again from the log", self._list)
             return None
-        runs = [self._opened(each) for each in told["runs"]] if told["lowering"] == LOWERING else [None]
+        commits: Commits = told["commits"]
+        if any(told.get(name) != value for name, value in self._stands_for(commits).items()):
+            return None
+        runs = [self._opened(each) for each in told["runs"]]
         known = [run for run in runs if run is not None]
         if len(known) < len(runs):
             return None
         self._runs = known
-        commits: Commits = told["commits"]
         return commits
 
     def keep(self, commits: Commits) -> None:
@@ -107,7 +108,7 @@ class Arrangement:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._runs = [run if run.file is not None else self._written(run) for run in self._runs]
             names = [run.file.name for run in self._runs if run.file is not None]
-            told = {"commits": dict(commits), "lowering": LOWERING, "runs": names}
+            told = {**self._stands_for(commits), "runs": names}
             staged = self._list.with_suffix(f".{uuid.uuid4().hex}.tmp")
             staged.write_text(json.dumps(told | {"sum": _sum_of(told)}))
             staged.replace(self._list)
@@ -139,6 +140,9 @@ class Arrangement:
             if file not in needed:
                 with suppress(OSError):
                     file.unlink(missing_ok=True)
+
+    def _stands_for(self, commits: Commits) -> dict[str, Any]:
+        return stands_for(self._folder, self._name, commits)
 
     @property
     def _list(self) -> Path:
