@@ -66,6 +66,36 @@ def test_what_is_damaged_is_named_and_what_can_be_is_rebuilt(spark: SparkSession
         assert project.query("SELECT count(*) AS n FROM large")["n"].to_pylist() == [9]
 
 
+def test_a_view_in_a_delta_store_is_replayed_whatever_is_damaged_of_it(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark
+    (tmp_path / "headwater.toml").write_text('name = "shop"\n[stores.main]\nurl = "delta://lake"\n')
+    (tmp_path / "orders.sql").write_text(DECLARED)
+    with hw.open(tmp_path) as project:
+        project.append("orders", [{"id": f"o{n}", "amount": n, "at": START} for n in range(5)])
+        assert not [done.error for done in project.catch_up() if done.error]
+        expected = project.query("SELECT * FROM large ORDER BY id")
+
+    for damaged in ("large/_v1/_delta_log", "large/_delta_log"):
+        first = tmp_path / "lake" / damaged / f"{0:020d}.json"
+        flip(first, first.stat().st_size // 2)
+        with hw.open(tmp_path) as project:
+            with pytest.raises(StoreDamaged) as refused:
+                project.query("SELECT * FROM large")
+            assert refused.value.fields["path"] == str(first)
+            assert "Run `headwater replay large`" in str(refused.value)
+            (stopped,) = project.catch_up("large")
+            assert isinstance(stopped.error, StoreDamaged)
+            (done,) = project.admin.replay("large")
+            assert done.error is None
+            assert project.query("SELECT * FROM large ORDER BY id").equals(expected)
+            assert list((tmp_path / "lake/large").glob("_damaged-*"))
+            assert project.verify("large").identical
+    with hw.open(tmp_path) as project:
+        project.append("orders", [{"id": "o9", "amount": 9, "at": START}])
+        assert not [done.error for done in project.catch_up() if done.error]
+        assert len(project.query("SELECT * FROM large")) == len(expected) + 1
+
+
 def test_a_run_scrubs_share_by_share(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "headwater.toml").write_text('name = "shop"')
     (tmp_path / "orders.sql").write_text(DECLARED)

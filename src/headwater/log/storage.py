@@ -75,6 +75,9 @@ class Storage(Protocol):
     def delete(self, path: str) -> None:
         """Delete an object; it is no error if it isn't there."""
 
+    def move(self, folder: str, to: str) -> None:
+        """Give a folder another place; nothing if there is none. A process that stops may have moved a part of it."""
+
     def open(self, path: str, size: int) -> pa.NativeFile:
         """A seekable reader of an object of that size; `FileNotFoundError` if there is none."""
 
@@ -194,6 +197,11 @@ class LocalStorage:
         with _named(self.root / path), suppress(FileNotFoundError):
             (self.root / path).unlink()
 
+    def move(self, folder: str, to: str) -> None:
+        with _named(self.root / folder), suppress(FileNotFoundError):
+            (self.root / to).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / folder).rename(self.root / to)
+
     def below(self, folder: str) -> Storage:
         return LocalStorage(self.root / folder)
 
@@ -286,6 +294,11 @@ class ObjectStorage:
     def delete(self, path: str) -> None:
         with _named(f"{self.url}/{path}"), suppress(ObjectNotFoundError, FileNotFoundError):
             obstore.delete(self._store, path)
+
+    def move(self, folder: str, to: str) -> None:
+        for name in self.list(folder):
+            with _named(f"{self.url}/{folder}/{name}"):
+                obstore.rename(self._store, f"{folder}/{name}", f"{to}/{name}")
 
     def open(self, path: str, size: int) -> pa.NativeFile:
         if size > WHOLE_READ_LIMIT:

@@ -25,6 +25,7 @@ from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
 from headwater.operate.lock import Held
+from headwater.operate.mend import make_room
 from headwater.operate.patience import Patience
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
@@ -171,6 +172,7 @@ class Run:
         name = self.work.planned.name
         if not self.work.wishes.is_replay_asked(name):
             return self._patiently(self.work.versions.choose)
+        self._patiently(lambda: make_room(self.work.store.parts, name))
         self.work.versions.forget()
         self.work.wishes.replay_is_begun(name)
         chosen = self._patiently(self.work.versions.choose)

@@ -121,14 +121,18 @@ def other_plan(place: str, target: Target, fingerprint: str, before: str, same: 
 
 
 def altered(place: str, view: str, version: int, damage: HeadwaterError | None = None) -> StoreDamaged:
-    """A version that someone else has written to, altered or dropped; or whose files are damaged, as it is told."""
+    """A version that someone else has written to, altered or dropped; or whose files are damaged, as it is told.
+
+    Version 0 stands for the view's own name.
+    """
     told = f'Someone dropped or altered its table in "{place}".'
     if damage is not None:
         told = f"{damage.summary[:1].upper()}{damage.summary[1:]}. {damage.detail or ''}".strip()
+    which = f'view "{view}" version {version}' if version else f'view "{view}"'
     return StoreDamaged(
-        f'the rows of view "{view}" version {version} are not as Headwater left them',
+        f"the rows of {which} are not as Headwater left them",
         detail=f"{told} Nothing was written.",
-        hint="Run `headwater replay` to rebuild the view from the log as a new version.",
+        hint=f"Run `headwater replay {view}` to rebuild it from the log as a new version.",
         path=place if damage is None else str(damage.fields.get("path", place)),
         view=view,
         version=version,

@@ -32,6 +32,11 @@ class SeveralStores:
         self._followers = tuple(followers)
         self._epochs: dict[tuple[int, str, int], int] = {}
 
+    @property
+    def parts(self) -> Sequence[Store]:
+        """The stores that it is made of, the leader first."""
+        return (self._leader, *self._followers)
+
     def open(self, target: Target, fingerprint: str) -> int:
         """Take the next epoch of a version in each store, and bring the followers to where the leader is."""
         epoch = self._leader.open(target, fingerprint)

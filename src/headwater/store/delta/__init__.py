@@ -22,6 +22,7 @@ from headwater.log.journal import microseconds, milliseconds
 from headwater.log.storage import Storage
 from headwater.log.topic import wall_clock
 from headwater.store.delta import upkeep
+from headwater.store.delta.aside import put_aside
 from headwater.store.delta.changelog import entry_after, next_changes
 from headwater.store.delta.declaration import declaration_of, declare, is_as_declared
 from headwater.store.delta.edit import Edit, Wanted, edit, wanted_of
@@ -75,31 +76,36 @@ class DeltaStore(Remote):
         """Take the next epoch of a version; create what is missing."""
         check_names(target)
         with named(self.place, target.view, target.version, "written"):
-            self._check_free(target)
+            was_there = self._check_free(target)
             table = self._tables.version(target.view, target.version)
             while True:
                 state = table.state()
-                note, actions = self._opened(target, fingerprint, state)
+                note, actions = self._opened(target, fingerprint, state, was_there=was_there)
                 if table.commit(state, note.spell("open"), actions, "OPEN", self._at()):
                     break
             upkeep.sweep(table, state.number + 1)
             follow(self._tables.root(target.view), table, target, self._at())
         return note.epoch
 
-    def _check_free(self, target: Target) -> None:
-        """Refuse a folder that something else has, and a version that is shown and is gone."""
-        root = self._tables.root(target.view)
-        if not self._tables.numbers(target.view) and root.entries.head() is not None:
+    def _check_free(self, target: Target) -> bool:
+        """Refuse a folder that something else has, and a version that is shown and is gone; tell if there was one."""
+        root, numbers = self._tables.root(target.view), self._tables.numbers(target.view)
+        if not numbers and root.entries.head() is not None:
             raise name_taken(self.place, "table", target.view)
         state = root.state()
         if shown(state) == target.version and self._tables.version(target.view, target.version).state().number < 0:
             raise altered(self.place, target.view, target.version)
         root.storage.write(f"{VERSIONS}/{target.version}", b"")
+        return target.version in numbers
 
-    def _opened(self, target: Target, fingerprint: str, state: State) -> tuple[Note, list[Action]]:
-        """The note of the next epoch, and what declares the table if it is made now."""
+    def _opened(self, target: Target, fingerprint: str, state: State, *, was_there: bool) -> tuple[Note, list[Action]]:
+        """The note of the next epoch, and what declares the table if it is made now.
+
+        Of one that was there and is gone nobody knows the epoch: the seconds since 1970 are more than it ever had.
+        """
         if state.number < 0:
-            return Note(kept=1).taken(self._now()), declare(target, fingerprint, self._at())
+            epoch = int(self._now().timestamp()) if was_there else 0
+            return Note(epoch=epoch, kept=1).taken(self._now()), declare(target, fingerprint, self._at())
         note = Note.read(state.note)
         if note.dropped:
             anew = Note(epoch=note.epoch, kept=state.number + 2)
@@ -239,6 +245,11 @@ class DeltaStore(Remote):
                 if table.commit(state, left.spell("drop"), gone, "DROP", self._at()):
                     break
             upkeep.wipe(table)
+
+    def make_room(self, view: str) -> list[str]:
+        """Put the tables of a view aside that are damaged, so that versions can be built; returns where they are."""
+        with named(self.place, view, 0, "written"):
+            return put_aside(self._tables, view, self._now())
 
     def query(self, sql: str, limit: int | None = None) -> pa.Table:  # noqa: ARG002  # the protocol's signature
         """A folder answers no SQL: `StatementRefused`."""

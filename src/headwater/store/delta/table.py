@@ -60,7 +60,7 @@ class Table:
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self.entries = EntryLog(storage, required=("kind",))
+        self.entries = self._entries()
         self.witness = Witness(storage)
         self._state = State()
         self._checkpointed: int | None = None
@@ -70,13 +70,26 @@ class Table:
         """The newest state."""
         with self._guard:
             state = self._state
-            if state.newest is None or self.entries.read(state.number) != state.newest:
+            if state.newest is None or not self._is_there(state):
                 state = self._loaded()
             for entry in self.entries.after(state.number):
                 state = state.after(entry)
             self.entries.refuse_hole_behind(state.number)
             self._state = state
             return state
+
+    def _is_there(self, state: State) -> bool:
+        """Tells whether the newest entry that is known is the one there; if not, nothing is known any more."""
+        try:
+            if self.entries.read(state.number) == state.newest:
+                return True
+        except LogDamaged:  # it doesn't follow what was read before: that may have been another table
+            pass
+        self.entries, self._checkpointed = self._entries(), None
+        return False
+
+    def _entries(self) -> EntryLog:
+        return EntryLog(self.storage, required=("kind",))
 
     def commit(self, state: State, note: Mapping[str, Any], actions: Sequence[Action], operation: str, at: int) -> bool:
         """Write the entry after a state, durably; False if another writer was faster. `at` is in milliseconds."""
@@ -106,7 +119,9 @@ class Table:
         except FileNotFoundError as cause:
             raise FileNotFoundError(errno.ENOENT, "the file is missing", url) from cause
         except (FileAltered, pa.ArrowInvalid) as cause:
-            raise LogDamaged(f'the file "{url}" is damaged', detail=f"{cause}.", path=url) from cause
+            reason = str(cause)
+            detail = f"{reason[:1].upper()}{reason[1:]}."
+            raise LogDamaged(f'the file "{url}" is damaged', detail=detail, path=url) from cause
 
     def _loaded(self) -> State:
         """The state as of the newest checkpoint, or before the first entry; what is behind it must be there."""
