@@ -25,6 +25,8 @@ from headwater.engine.kept import Commits, stands_for
 from headwater.engine.maintained.run import HASH, KEY, Run, hashes_of
 from headwater.log.seal import checksum
 
+_SPELLING = 2
+"""The way in which keys are spelled, by which kept rows are found: it changes when `engine.difference` does."""
 _logger = logging.getLogger("headwater.run")
 
 
@@ -142,7 +144,7 @@ class Arrangement:
                     file.unlink(missing_ok=True)
 
     def _stands_for(self, commits: Commits) -> dict[str, Any]:
-        return stands_for(self._folder, self._name, commits)
+        return {**stands_for(self._folder, self._name, commits), "spelling": _SPELLING}
 
     @property
     def _list(self) -> Path:
