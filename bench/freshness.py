@@ -1,8 +1,8 @@
 """Freshness: how long after an append its events are in a view's store, and with a subscriber over HTTP.
 
 Events come in five commits a second into views that emit changes: 1,000 or 10,000 a second into windows of ten seconds,
-one view of them or several, settled in parts or live; into rows that are computed from one row, and into pairs; 2,000
-a second into views that look back, behind a history that
+one view of them or several, settled in parts or live; into rows that are computed from one row, into pairs, and into rows
+with those of a table of a million; 2,000 a second into views that look back, behind a history that
 fills what they look back on. Each commit's latency is measured from before the append until the batch that has read it
 is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
 each run warms up.
@@ -24,12 +24,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import headwater as hw
 from bench.effort import worked
@@ -54,6 +56,14 @@ SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
   RANGE BETWEEN INTERVAL '{}' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
 """
 ROWS = "SELECT id AS newest, upper(page) AS page, price * 2 AS twice, at FROM clicks WHERE id % 10 < 9"
+TABLE = """
+CREATE TABLE pages (page STRING, title STRING, changed_at TIMESTAMP NOT NULL, PRIMARY KEY (page),
+  WATERMARK FOR changed_at AS changed_at) WITH (idle = '1 second');
+"""
+ENRICHED = """
+SELECT c.id AS newest, c.at, c.price, p.title FROM clicks c
+JOIN pages FOR SYSTEM_TIME AS OF c.at AS p ON p.page = c.page
+"""
 PAIRS = """
 SELECT r.id AS newest, l.id AS before, l.page FROM clicks l JOIN clicks r
 ON r.page = l.page AND r.id > l.id AND r.at BETWEEN l.at AND l.at + INTERVAL '1' MINUTE
@@ -86,7 +96,7 @@ class Case:
         """The stream and the views."""
         options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}', execution = '{self.execution}'"
         view = f"CREATE MATERIALIZED VIEW v{{}} WITH ({options}) AS {self.query};\n"
-        return STREAM + "".join(view.format(number) for number in range(self.views))
+        return STREAM + (TABLE if " pages " in self.query else "") + "".join(view.format(number) for number in range(self.views))
 
 
 CASES = (
@@ -103,6 +113,7 @@ CASES = (
     Case("four views of rows", ROWS, 4, 1_000, key="newest"),
     Case("pairs, live", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before", "live"),
     Case("pairs", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before"),
+    Case("with a table of a million", ENRICHED, 1, 10_000, timedelta(), "0 seconds", 1_000_000, "newest"),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
     Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
     Case("OVER 10 minutes", OVER.format(10), 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
@@ -161,10 +172,16 @@ class Watched:
         return {name: 1000 * float(value) for name, value in zip(PARTS, [*parts, notice], strict=True)}
 
 
+@cache
+def names(count: int) -> pa.Array:
+    """The names of so many pages."""
+    return pa.array([f"page-{place}" for place in range(count)])
+
+
 def clicks(case: Case, first: int, at: np.ndarray[Any, Any]) -> pa.Table:
     """Events numbered from here on, at these microseconds."""
     ids = np.arange(first, first + len(at))
-    pages = pa.array([f"page-{place}" for place in range(case.keys)]).take(pa.array(ids % case.keys))
+    pages = names(case.keys).take(pa.array(ids * 7919 % case.keys))
     price = pa.array(["1.25"]).cast(pa.decimal128(10, 2)).take(pa.array(np.zeros(len(at), dtype=np.int8)))
     return pa.table({"id": ids, "page": pages, "price": price, "at": pa.array(at).cast(pa.timestamp("us", "UTC"))})
 
@@ -172,6 +189,10 @@ def clicks(case: Case, first: int, at: np.ndarray[Any, Any]) -> pa.Table:
 def prepare(project: Project, case: Case) -> int:
     """Append the history, and catch up; how many events it has."""
     found = int(case.history.total_seconds() * case.rate)
+    if "pages" in project.plan().topics:
+        pages = names(case.keys)
+        at = pa.array(np.full(len(pages), time.time_ns() // 1000 - 60_000_000)).cast(pa.timestamp("us", "UTC"))
+        project.append("pages", pa.table({"page": pages, "title": pc.utf8_upper(pages), "changed_at": at}))
     if found:
         now, length = time.time_ns() // 1000, case.history // timedelta(microseconds=1)
         project.append("clicks", clicks(case, 0, np.linspace(now - length, now, found).astype(np.int64)))
