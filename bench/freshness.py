@@ -96,7 +96,8 @@ class Case:
         """The stream and the views."""
         options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}', execution = '{self.execution}'"
         view = f"CREATE MATERIALIZED VIEW v{{}} WITH ({options}) AS {self.query};\n"
-        return STREAM + (TABLE if " pages " in self.query else "") + "".join(view.format(number) for number in range(self.views))
+        topics = STREAM + (TABLE if " pages " in self.query else "")
+        return topics + "".join(view.format(number) for number in range(self.views))
 
 
 CASES = (
