@@ -1,9 +1,9 @@
 """Freshness: how long after an append its events are in a view's store, and with a subscriber over HTTP.
 
 Events come in five commits a second into views that emit changes: 1,000 or 10,000 a second into windows of ten seconds,
-one view of them or several, settled in parts or live; into rows that are computed from one row, into pairs, and into rows
-with those of a table of a million; 2,000 a second into views that look back, behind a history that
-fills what they look back on. Each commit's latency is measured from before the append until the batch that has read it
+one view of them or several, settled in parts or live; into rows that are computed from one row, into pairs, and into
+rows with those of a table of a million; 2,000 a second into views that look back, behind a history that fills what they
+look back on. Each commit's latency is measured from before the append until the batch that has read it
 is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
 each run warms up.
 
