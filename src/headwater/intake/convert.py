@@ -17,7 +17,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.intake.converted import Converted, attempt, only_where
+from headwater.intake.converted import Converted, attempt, either, only_where
 from headwater.intake.nested import assemble_list, assemble_map, assemble_struct
 from headwater.model import INSTANT, is_number, rescale, spell_decimals
 from headwater.model.decimals import spell_decimal
@@ -25,6 +25,9 @@ from headwater.model.decimals import spell_decimal
 Rule = Callable[[pa.Array], pa.Array | Converted]
 _NAIVE = pa.timestamp("us")
 _WHOLE = pa.decimal128(38, 0)
+_YEARS = (-719_162, 2_932_897)
+"""The days from 1970 to the first of the years that are taken, and to the first behind them."""
+_DAY = 86_400_000_000
 _ZONED = r"[T ].*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
@@ -35,7 +38,23 @@ def convert(array: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, text: bool 
     >>> [str(value) for value in amounts.values], amounts.bad.to_pylist()
     (['12.50', 'None'], [False, True])
     """
-    plain = _plain(array)
+    made = _convert(_plain(array), kind, text)
+    return _in_years(made) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else made
+
+
+def _in_years(made: Converted) -> Converted:
+    """Dates and instants of the years 1 to 9999, as Spark and Python have them; others don't fit."""
+    kind = made.values.type
+    counts = made.values.view(pa.int32() if pa.types.is_date(kind) else pa.int64())
+    least, most = (day if pa.types.is_date(kind) else day * _DAY for day in _YEARS)
+    ends = pc.min_max(counts).as_py()
+    if ends["min"] is None or (ends["min"] >= least and ends["max"] < most):
+        return made
+    outside = pc.or_(pc.less(counts, least), pc.greater_equal(counts, most)).fill_null(False)
+    return Converted(pc.if_else(outside, pa.scalar(None, kind), made.values), either(made.bad, outside))
+
+
+def _convert(plain: pa.Array, kind: pa.DataType, text: bool) -> Converted:
     if plain.type == kind and not pa.types.is_nested(kind):
         return Converted(plain) if _always_valid(kind) else attempt(plain, _validate, kind)
     if pa.types.is_null(plain.type):

@@ -79,7 +79,9 @@ class Postgres(Intake):
     database share a `slot`, from which PostgreSQL gives changes, and a `publication`, which names the tables; without
     names both are called by the project. `message_time` and `transaction` name columns that take the time of the
     commit, and the id of the transaction, that made a change. `gaps` says what to do if the slot no longer has what
-    comes behind the log: `stop`, or take a new `snapshot`.
+    comes behind the log: `stop`, or take a new `snapshot`. `columns` says what to do about columns that the database
+    has otherwise than declared: `evolve` follows it and stops at one that is gone, which `ignore` takes for NULL, and
+    `stop` also stops at one that is added, or that has got a type with values which wouldn't fit.
     """
 
     url: str
@@ -87,6 +89,7 @@ class Postgres(Intake):
     slot: str | None = None
     publication: str | None = None
     gaps: Literal["stop", "snapshot"] = "stop"
+    columns: Literal["evolve", "ignore", "stop"] = "evolve"
     message_time: str | None = None
     transaction: str | None = None
     outbox: str | None = None

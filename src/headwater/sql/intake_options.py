@@ -109,6 +109,14 @@ INTAKE = (
         "publication", "name", read_name, "the tables whose changes PostgreSQL gives to the slot", "that of the slot"
     ),
     OptionKind(
+        "columns",
+        "'evolve', 'ignore' or 'stop'",
+        one_of("evolve", "ignore", "stop"),
+        "what to do about columns that a table of PostgreSQL has otherwise than declared: follow it, and stop at one "
+        "that is gone; take that for NULL; or stop at one that is added or has got another type as well",
+        "'evolve'",
+    ),
+    OptionKind(
         "registry",
         "address",
         read_name,

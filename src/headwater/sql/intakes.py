@@ -157,6 +157,9 @@ def _refuse_outbox(reading: TopicReading, options: Mapping[str, Option]) -> None
             )
             reading.refuse(OptionRefused, options["connector"], "takes in a table of PostgreSQL", hint=hint)
         return
+    if "columns" in options:
+        hint = "Leave it out: the columns of an outbox are known."
+        reading.refuse(OptionRefused, options["columns"], 'gives option "columns" beside an outbox', hint=hint)
     if reading.is_table:
         hint = "Write CREATE STREAM, and WATERMARK FOR … AS …."
         reading.refuse(OptionRefused, options["outbox"], "takes in the events of an outbox", hint=hint)

@@ -18,7 +18,7 @@ from functools import partial
 from headwater.errors import HeadwaterError, SourceReplaced, SourceUnavailable
 from headwater.intake.postgres.change import Change, Transaction
 from headwater.intake.postgres.database import Database
-from headwater.intake.postgres.debezium import Debezium, ordered, properties_of
+from headwater.intake.postgres.debezium import Debezium, by_queries, properties_of
 from headwater.intake.postgres.slot import Slot
 from headwater.intake.postgres.tap import Tap
 from headwater.intake.postgres.times import Times, loosest
@@ -180,11 +180,11 @@ class Capture:
                 times.raise_to(tap.newest)
             made_at = times.of(self._database.clock(connection))
         tables = list(dict.fromkeys(tap.table for tap in taps))
-        orders = {tap.table: tap.order for tap in taps if tap.order is not None}
+        queries = {tap.table: tap.query for tap in taps if tap.query is not None}
         debezium = self._debezium
         assert debezium is not None
         properties = properties_of(name, self._slot.publication, tables, snapshot=True)
-        debezium.begin(properties | ordered(orders))
+        debezium.begin(properties | by_queries(queries))
         try:
             self._hand_rows(taps, made_at)
             debezium.end()

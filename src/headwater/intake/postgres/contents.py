@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Protocol
 
 import pyarrow as pa
+from psycopg import sql
 
 from headwater.intake.decode import Decoder
 from headwater.intake.layout import DELETE, OPERATION
@@ -15,6 +16,7 @@ from headwater.intake.postgres.change import Change, Transaction
 from headwater.intake.postgres.database import Database, SourceTable
 from headwater.intake.postgres.outbox import TEXTS, OutboxCodec, OutboxEvent, OutboxPiece
 from headwater.intake.postgres.piece import SHIFT, Identity, PostgresPiece, Prior, instant
+from headwater.intake.postgres.values import told
 from headwater.intake.protocol import Piece
 from headwater.log import TopicLog
 from headwater.log.read import scan
@@ -34,8 +36,8 @@ class Contents(Protocol):
     table: SourceTable
 
     @property
-    def order(self) -> str | None:
-        """The column by which the rows of a snapshot are in their order."""
+    def query(self) -> str | None:
+        """The query that tells the rows of a snapshot, if they aren't told by the table as it is."""
 
     def look(self) -> None:
         """See the table as the database has it."""
@@ -56,8 +58,6 @@ class Contents(Protocol):
 class TableContents:
     """The rows of a table; a later snapshot also tells which ones are gone."""
 
-    order: str | None = None
-
     def __init__(self, topic: Table, database: Database, log: TopicLog) -> None:
         assert isinstance(topic.intake, Postgres)
         self._topic, self._declared = topic, topic.intake
@@ -70,6 +70,14 @@ class TableContents:
         with self._database.connected() as connection:
             self.table = self._database.table(connection, self._declared.table)
             self._database.check_table(self._topic, self.table)
+
+    @property
+    def query(self) -> str | None:
+        """The rows with dates that Debezium reads with their sign, if there are dates."""
+        if "date" not in self.table.columns.values():
+            return None
+        columns = (told(sql.Identifier(name), kind) for name, kind in self.table.columns.items())
+        return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(columns), self.table.identifier).as_string()
 
     def begin(self) -> None:
         """Take the rows that are there for gone until they come."""
@@ -114,9 +122,11 @@ class OutboxContents:
         check_outbox(self._database, self.table, COLUMNS)
 
     @property
-    def order(self) -> str | None:
-        """The column that counts the rows, if the table has it."""
-        return "number" if "number" in self.table.columns else None
+    def query(self) -> str | None:
+        """The rows in the order of the column that counts them, if the table has it."""
+        if "number" not in self.table.columns:
+            return None
+        return sql.SQL("SELECT * FROM {} ORDER BY number").format(self.table.identifier).as_string()
 
     def begin(self) -> None:
         """Know the events that the log has."""

@@ -17,7 +17,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headwater.errors import OperatorError, SourceRefused, SourceReplaced, SourceUnavailable
-from headwater.model import Postgres, Table, Topic
+from headwater.intake.postgres.fitting import fits
+from headwater.model import Postgres, Table, Topic, spell_type
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _REFUSED = {"28P01", "28000", "3D000", "42501"}
@@ -47,6 +48,11 @@ class SourceTable:
     columns: Mapping[str, str]
     key: tuple[str, ...]
     identity: str
+
+    @property
+    def identifier(self) -> sql.Identifier:
+        """Its name in a statement."""
+        return sql.Identifier(*self.name.split(".", 1))
 
     @property
     def has_whole_rows(self) -> bool:
@@ -161,12 +167,16 @@ class Database:
         """Refuse a table whose columns aren't those that are declared, or whose changes don't tell the declared key."""
         assert isinstance(topic.intake, Postgres)
         missing = missing_columns(topic, table.columns)
+        if topic.intake.columns == "ignore":
+            missing = [name for name in missing if name in topic.primary_key]
         if missing:
             raise self.refused(
                 f'declares the column "{missing[0]}", which "{table.name}" doesn\'t have',
                 f"Its columns are {', '.join(table.columns)}.",
                 "Leave the column out, or give it the former name as an ALIAS.",
             )
+        if topic.intake.columns == "stop":
+            self._check_columns(topic, table)
         if set(topic.primary_key) == set(table.key) or table.has_whole_rows:
             return
         declared = ", ".join(topic.primary_key)
@@ -181,6 +191,25 @@ class Database:
             f"Run ALTER TABLE {table.name} ADD PRIMARY KEY ({declared}), or, if they are unique without one, "
             f"ALTER TABLE {table.name} REPLICA IDENTITY FULL.",
         )
+
+    def _check_columns(self, topic: Table, table: SourceTable) -> None:
+        """Refuse columns that aren't declared, and those of types that the declared ones aren't meant for."""
+        declared = {name: column.type for column in topic.columns for name in (column.name, *column.aliases)}
+        for name, kind in table.columns.items():
+            if name not in declared:
+                raise self.refused(
+                    f'doesn\'t declare the column "{name}", which "{table.name}" has',
+                    f"It is of type {kind}, and columns = 'stop' is declared.",
+                    "Declare it, or say columns = 'evolve': then unknown_fields says what becomes of it.",
+                )
+            if not fits(kind, declared[name]):
+                mine = spell_type(declared[name])
+                raise self.refused(
+                    f'declares the column "{name}" as {mine}, and "{table.name}" has it as {kind}',
+                    "It may have values that don't fit, and columns = 'stop' is declared.",
+                    "Declare it of a type that takes all of them, or say columns = 'evolve': those that don't fit are "
+                    "then dead letters.",
+                )
 
     # Publication and slot
 

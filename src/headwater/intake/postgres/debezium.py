@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from psycopg import sql
-
 from headwater.errors import SourceUnavailable
 from headwater.intake.postgres.database import Database
 
@@ -121,17 +119,11 @@ class Debezium:
         )
 
 
-def ordered(orders: Mapping[str, str]) -> dict[str, str]:
-    """The properties for a snapshot in which tables come in the order of a column each."""
-    if not orders:
-        return {}
+def by_queries(queries: Mapping[str, str]) -> dict[str, str]:
+    """The properties for a snapshot in which the rows of tables are those of a query each."""
     option = "snapshot.select.statement.overrides"
-    queries = {}
-    for table, column in orders.items():
-        named = sql.SQL("SELECT * FROM {} ORDER BY {}")
-        query = named.format(sql.Identifier(*table.split(".", 1)), sql.Identifier(column))
-        queries[f"{option}.{table}"] = query.as_string()
-    return {option: ",".join(orders)} | queries
+    named = {f"{option}.{table}": query for table, query in queries.items()}
+    return {option: ",".join(queries)} | named if queries else {}
 
 
 def properties_of(slot: str, publication: str, tables: Sequence[str], *, snapshot: bool) -> dict[str, str]:

@@ -50,8 +50,8 @@ class PostgresInlet(Inlet):
         at = positions.position(self._slot.name)
         newest = positions.position(NEWEST) or 0
         again = self._declared.gaps == "snapshot"
-        table, order = self._contents.table.name, self._contents.order
-        self._tap = Tap(self._topic.name, table, at, newest, self._topic.max_ahead, again=again, order=order)
+        table, query = self._contents.table.name, self._contents.query
+        self._tap = Tap(self._topic.name, table, at, newest, self._topic.max_ahead, again=again, query=query)
         self._capture: Capture = join(self._slot, database, self._tap)
         if self._tap.begins_with_rows:
             self._take_snapshot(positions, self._tap)
@@ -150,8 +150,10 @@ class PostgresInlet(Inlet):
         return [self._slot.name] if self._capture.is_behind or not self._tap.is_empty else []
 
     def look(self) -> None:
-        """See how far WAL has gone on."""
+        """See how far WAL has gone on, and whether the columns of the table are those that are declared."""
         self._capture.look()
+        if self._declared.columns == "stop":
+            self._contents.look()
 
     def spell(self, source: str, position: int) -> str:  # noqa: ARG002
         """A position as PostgreSQL writes it."""

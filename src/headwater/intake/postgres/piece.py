@@ -156,7 +156,7 @@ class _Reading:
             return
         if told["after"].keys() != self._shape:
             self._shape = told["after"].keys()
-            if missing_columns(self.topic, self._shape):
+            if self.piece.declared.columns == "stop" or missing_columns(self.topic, self._shape):
                 self.piece.look()
         row = self._read(told["after"])
         if change.operation == "u" and before and self._key(before) != self._key(row):

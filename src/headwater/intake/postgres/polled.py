@@ -121,7 +121,7 @@ class PolledOutbox(Inlet):
             "(xid::text::bigint & 4294967295)::text, (extract(epoch FROM {}) * 1000000)::bigint FROM {} "
             "WHERE aggregatetype = %s AND xid >= %s::text::xid8 AND xid < %s::text::xid8 AND number > %s "
             "ORDER BY number LIMIT %s"
-        ).format(headers, made_at, sql.Identifier(*table.name.split(".", 1)))
+        ).format(headers, made_at, table.identifier)
 
     def close(self) -> None:
         """Let go of the connection."""

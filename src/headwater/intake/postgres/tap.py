@@ -17,8 +17,8 @@ class Tap:
     """The changes of one table behind the position that its log has; None before its snapshot.
 
     `newest` is the newest time of a commit up to there; `ahead` is how far one may be ahead of our clock. If `again`,
-    it may begin with another snapshot when the slot no longer has what comes behind the position. `order` is the column
-    by which the rows of a snapshot are in their order, if there is one.
+    it may begin with another snapshot when the slot no longer has what comes behind the position. `query` tells the
+    rows of a snapshot, if they aren't told by the table as it is.
     """
 
     def __init__(
@@ -30,11 +30,11 @@ class Tap:
         ahead: timedelta | None,
         *,
         again: bool,
-        order: str | None = None,
+        query: str | None = None,
     ) -> None:
         self.topic = topic
         self.table = table
-        self.order = order
+        self.query = query
         self.again = again
         self.start = position
         self.newest = newest
