@@ -4,7 +4,7 @@
 # make lint      ruff and mypy; `make format` puts right what ruff can
 # make servers   what the tests talk to; ALL=1 for every server of tools/servers.py
 # make chaos     processes killed, histories mistreated, bytes mutated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES,
-#                CHAOS_EVENTS, CHAOS_DAMAGES, CHAOS_SEED, FUZZ_SECONDS, FUZZ_SEED, SCHEMA_EXAMPLES, CHAINS
+#                CHAOS_EVENTS, CHAOS_ROWS, CHAOS_DAMAGES, CHAOS_SEED, FUZZ_SECONDS, FUZZ_SEED, SCHEMA_EXAMPLES, CHAINS
 # make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
 # make random    2,000 random queries against DuckDB; RANDOM_QUERIES, RANDOM_SEED
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
@@ -69,8 +69,8 @@ flows: setup
 
 chaos: setup
 	$(call say,chaos: pytest)
-	@HYPOTHESIS_PROFILE=chaos CHAOS_WRITES=$${CHAOS_WRITES:-10000} CHAOS_EVENTS=$${CHAOS_EVENTS:-10000} CHAOS_KILLS=$${CHAOS_KILLS:-25} CHAOS_ZOMBIES=$${CHAOS_ZOMBIES:-50} CHAOS_DAMAGES=$${CHAOS_DAMAGES:-500} CHAINS=$${CHAINS:-all} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
-		tests/engine/test_chains.py tests/engine/test_random_logs.py tests/store/test_processes.py tests/fuzz tests/serve/test_schema.py $(ARGS)
+	@HYPOTHESIS_PROFILE=chaos CHAOS_WRITES=$${CHAOS_WRITES:-10000} CHAOS_EVENTS=$${CHAOS_EVENTS:-10000} CHAOS_ROWS=$${CHAOS_ROWS:-1000000} CHAOS_KILLS=$${CHAOS_KILLS:-25} CHAOS_ZOMBIES=$${CHAOS_ZOMBIES:-50} CHAOS_DAMAGES=$${CHAOS_DAMAGES:-500} CHAINS=$${CHAINS:-all} $(VENV)/bin/pytest -rA --timeout=0 tests/chaos \
+		tests/intake/postgres/test_faults.py tests/engine/test_chains.py tests/engine/test_random_logs.py tests/store/test_processes.py tests/fuzz tests/serve/test_schema.py $(ARGS)
 
 random: setup
 	$(call say,random: pytest)
