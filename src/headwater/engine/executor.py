@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.engine.maintained.groups import GroupsView
 from headwater.engine.maintained.traced import TracedView
+from headwater.engine.partitions import PartitionsView
 from headwater.engine.parts import PartsView
 from headwater.engine.settle import SettleView
 from headwater.plan import PlannedView
@@ -14,6 +15,8 @@ def executor_of(planned: PlannedView) -> type[SettleView]:
     step = planned.physical.step
     if step is not None and step.trace is not None:
         return TracedView
+    if step is not None and step.touched:
+        return PartitionsView
     if step is None or step.adds != "parts":
         return SettleView
     return GroupsView if planned.execution.kind == "maintained" else PartsView

@@ -153,7 +153,8 @@ class Slice(Span):
             return _where(rows, [*tests, F.col(NEW)]).select(*shown, final, F.lit(False).alias(OPEN))
         tests += [] if after is None else [F.col(FINAL) > F.lit(after)]
         tests += [] if until is None else [F.col(FINAL) <= F.lit(until)]
-        return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN))
+        keys = [F.col(PARTS)] if self.step.touched else []
+        return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN), *keys)
 
     def groups(self, tally: Tally | None, known: Known | None) -> DataFrame:
         """The groups that have new rows, or known parts: the view's columns, when and whether it shows them, and parts.

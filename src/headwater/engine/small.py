@@ -96,10 +96,10 @@ class SmallSlices:
         for number, scan in enumerate(self.planned.scans):
             log, reach = self.logs[scan.relation], reaches[scan.relation]
             if asked := self._asked_for(log, scan, tables):
-                rows = _again(log, partial(self._looked_up, log, scan, reach, asked))
+                rows = read_again(log, partial(self._looked_up, log, scan, reach, asked))
             else:
                 keys = self._keys[number] if self._keys else ()
-                rows = _again(log, partial(self._found, log, scan, reach, keys, recent))
+                rows = read_again(log, partial(self._found, log, scan, reach, keys, recent))
             if rows is None or sum(table.num_rows for table in tables.values()) + rows.num_rows > FEW:
                 return None
             tables[scan] = rows
@@ -112,7 +112,7 @@ class SmallSlices:
         if between is None:
             return {}
         tables = {
-            scan: _again(self.logs[scan.relation], partial(self._between, scan, commits[scan.relation], between))
+            scan: read_again(self.logs[scan.relation], partial(self._between, scan, commits[scan.relation], between))
             for scan in self.planned.scans
         }
         few = {scan: rows for scan, rows in tables.items() if rows is not None and rows.num_rows <= FEW}
@@ -158,7 +158,7 @@ class SmallSlices:
         tables = []
         for scan, names in zip(self.planned.scans, self._keys, strict=True):
             log = self.logs[scan.relation]
-            rows = _again(log, partial(self._near, log, scan, reaches[scan.relation], names))
+            rows = read_again(log, partial(self._near, log, scan, reaches[scan.relation], names))
             if rows is None:
                 return None
             tables.append(rows.rename_columns([str(number) for number in range(len(names))]))
@@ -259,7 +259,7 @@ def _columns(tables: Mapping[Scan, pa.Table], topic: str, column: str) -> list[p
     return [chunk for values in named for chunk in values.chunks]
 
 
-def _again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:
+def read_again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:
     """The rows read of a log; once more if its files were compacted since: the same rows are in others now."""
     try:
         return read()

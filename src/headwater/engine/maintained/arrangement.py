@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,11 @@ class Arrangement:
                 hashes = hashes_of(keys)
             if rows.num_rows:
                 yield rows
+
+    def let_go(self, is_needed: Callable[[pa.Table], pa.ChunkedArray]) -> None:
+        """Let go of the rows of which something is not true."""
+        left = (Run(run.rows.filter(is_needed(run.rows)).combine_chunks()) for run in self._runs)
+        self._runs = [run for run in left if run.rows.num_rows]
 
     def clear(self) -> None:
         """Let go of all rows."""

@@ -37,9 +37,7 @@ class FoundRows:
 
     def of(self, scan: int) -> pa.Table:
         """The rows that were found of a scan, each once, in the order of the log."""
-        rows = pa.concat_tables(self.rows[scan])
-        places = rows["_commit"].to_numpy() * _ROWS_OF_A_COMMIT + rows["_row"].to_numpy()
-        return rows.take(np.unique(places, return_index=True)[1]).combine_chunks()
+        return in_log_order(pa.concat_tables(self.rows[scan]))
 
     def _look_up(self, step: LookUp, index: Arrangement) -> None:
         rows = index.find(self.taken[step.taken])
@@ -50,6 +48,12 @@ class FoundRows:
     def _values(self, step: Take) -> pa.Array:
         parts = [names_in(rows, columns.names, step) for columns in step.of for rows in self.rows[columns.scan]]
         return pc.unique(pa.concat_arrays(parts))
+
+
+def in_log_order(rows: pa.Table) -> pa.Table:
+    """Rows of a topic, each once, in the order of the log."""
+    places = rows["_commit"].to_numpy() * _ROWS_OF_A_COMMIT + rows["_row"].to_numpy()
+    return rows.take(np.unique(places, return_index=True)[1]).combine_chunks()
 
 
 def names_in(rows: pa.Table, columns: tuple[str, ...], step: Take | None = None) -> pa.Array:

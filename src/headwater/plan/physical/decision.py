@@ -34,15 +34,16 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
     operators = operators_of(root, chosen, totals, parts, traced=found is not None and found.trace is not None)
     step = step_of(view, root, chosen, operators, found, keyed=key.kind != "row") if is_settled else None
     waiting = waits(root, sight)
+    reach = (chosen.horizon or timedelta()) + waiting
     return Physical(
         execution=chosen,
         operators=operators,
         streaming=tracking_of(root, pace) if is_live else None,
         step=step,
-        keeps=_kept(view, root, chosen, pace, step),
+        keeps=_kept(view, root, chosen, pace, step, reach),
         pace=pace,
         waits=waiting,
-        reach=(chosen.horizon or timedelta()) + waiting,
+        reach=reach,
         end=end_of(root, sight),
         publishes=published(root, key.columns, pace, sight),
         first_copies=shows_events(root),
@@ -57,7 +58,9 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
     )
 
 
-def _kept(view: model.View, root: Stage, chosen: Execution, pace: Pace, step: Step | None) -> tuple[Kept, ...]:
+def _kept(
+    view: model.View, root: Stage, chosen: Execution, pace: Pace, step: Step | None, reach: timedelta
+) -> tuple[Kept, ...]:
     if step is not None:
-        return kept_between_steps(view, root, chosen, pace, step)
+        return kept_between_steps(view, root, chosen, pace, step, reach)
     return kept_in_state(root, view.grace) if chosen.kind == "live" else ()

@@ -65,6 +65,8 @@ def _step(physical: Physical) -> Iterator[str]:
     if step.keys:
         names = (" and ".join(dict.fromkeys(key)) for key in zip(*step.keys, strict=True))
         yield f"rows of the same {', '.join(names)} matter to each other"
+    if step.touched:
+        yield "the others are as they were"
     if step.as_they_come:
         yield "rows are written as they come"
     if step.shows_open:

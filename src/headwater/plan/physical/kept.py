@@ -28,12 +28,19 @@ def kept_in_state(root: Stage, grace: timedelta) -> tuple[Kept, ...]:
     return (*kept, *taken_once(root, grace))
 
 
-def kept_between_steps(view: model.View, root: Stage, execution: Execution, pace: Pace, step: Step) -> tuple[Kept, ...]:
-    """The state that a settled view keeps beside its rows."""
+def kept_between_steps(
+    view: model.View, root: Stage, execution: Execution, pace: Pace, step: Step, reach: timedelta
+) -> tuple[Kept, ...]:
+    """The state that a settled view keeps beside its rows, where it reaches so far."""
     if step.adds is not None:
         return tuple(_added_to(step, view.grace, forever=view.is_forever))
     if step.trace is not None:
         return tuple(_found_by_keys(root, step.trace))
+    if step.touched:
+        (scan,) = scans_of(root)
+        rows = f"those of {scan.relation} by {', '.join(step.touched)}, in memory"
+        new = Kept("settle", "its position in the store; each step reads what is new")
+        return (new, Kept("rows", rows, after("their time", reach + pace.settles)))
     if step.looks_back == "nothing":
         return (Kept("settle", "its position in the store; each step reads what is new"),)
     if step.looks_back == "events":

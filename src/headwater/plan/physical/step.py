@@ -51,6 +51,9 @@ class Step:
     slice, of which each scan has as many; without any, all do. Of the stage `shown`, the last that has groups, only the
     groups are made that the step shows.
 
+    `touched`: the columns of the log that tell the partitions of a window function apart, where a step computes those
+    that new rows come to and no others; what is open of the others is as it was. Without any, all are computed.
+
     `as_they_come`: rows are shown, for good, in the step whose new rows they could not be made without.
 
     `shows_open`: rows are shown before they are final, and known again by their key. `from_log`: a step asks for
@@ -75,11 +78,12 @@ class Step:
     trace: Trace | None = None
     untraced: str = ""
     looked_up: tuple[LookUp, ...] = ()
+    touched: tuple[str, ...] = ()
 
     @property
     def reads_new(self) -> bool:
         """Tells whether a step costs what its new rows cost, however it is cut."""
-        return self.looks_back == "nothing" or self.adds == "parts"
+        return self.looks_back == "nothing" or self.adds == "parts" or bool(self.touched)
 
 
 def step_of(
@@ -100,14 +104,17 @@ def step_of(
     unique, at_once = any(scan.unique for scan in scans), as_they_come(view, root)
     copies = unique and (root.is_stateless or parts is not None)
     stateful = [operator.stage for operator in operators if operator.way is not Way.BY_ROW]
+    keys = ((("_id",),) if len(scans) == 1 else ()) if copies else _keys(root, scans, at_once=at_once)
+    shows_open = execution.emit is model.Emit.CHANGES and keyed and bool(stateful) and not at_once
+    compared = shows_open and execution.kind == "settle" and view.every is None
     return Step(
         looks_back=_back(root, copies=copies, at_once=at_once) if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
         aggregate=panes or totals or parts,
         grouped_by=_grouped_by(parts) if parts and len(scans) == 1 else (),
-        keys=((("_id",),) if len(scans) == 1 else ()) if copies else _keys(root, scans, at_once=at_once),
+        keys=keys,
         shown=stateful[-1] if stateful and slices and not at_once else None,
-        shows_open=execution.emit is model.Emit.CHANGES and keyed and bool(stateful) and not at_once,
+        shows_open=shows_open,
         from_log=at_once
         or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
         as_they_come=at_once,
@@ -117,7 +124,16 @@ def step_of(
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
         looked_up=_looked_up(root),
+        touched=_partition(root, keys) if compared and not once else (),
     )
+
+
+def _partition(root: Stage, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The columns of the log that are the keys of the partitions of a window function, all of them; else none."""
+    stage = next((stage for stage in root.walk() if stage.by_partition), None)
+    if stage is None or len(keys) != 1 or len(keys[0]) != len(stage.group_keys):
+        return ()
+    return () if any(each.is_opaque for each in root.walk()) else keys[0]
 
 
 def _looked_up(root: Stage) -> tuple[LookUp, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from headwater.operators import Over
 from headwater.operators.lowering.columns import columns_of
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import BEHIND, FINAL, MARK, POSITION, later
+from headwater.operators.lowering.stamp import BEHIND, FINAL, MARK, PARTS, POSITION, later
 from headwater.operators.lowering.walk import Lowering, lowered, not_executable
 from headwater.operators.over.lowering.values import behind_of, values_of
 
@@ -22,4 +23,13 @@ def _(stage: Over, lowering: Lowering) -> Rows:
         frame = frame.withColumns({name: F.expr(text) for name, text in columns.items()}) if columns else frame
     final = later(F.col(MARK), stage.ahead(lowering.horizon))
     seen = [F.expr(behind_of(stage, lowering.horizon)).alias(BEHIND)] if BEHIND in frame.columns else []
-    return Rows(frame.select(*columns_of(stage), POSITION, final.alias(FINAL), *seen))
+    return Rows(frame.select(*columns_of(stage), POSITION, final.alias(FINAL), *seen, *_partition(stage, lowering)))
+
+
+def _partition(stage: Over, lowering: Lowering) -> list[Column]:
+    """The keys of the partition of a row, where a step replaces those that new rows come to."""
+    step = lowering.physical.step if lowering.sliced else None
+    if step is None or not step.touched:
+        return []
+    keys = zip(stage.group_keys, step.touched, strict=True)
+    return [F.struct(*(F.expr(key.sql).alias(name) for key, name in keys)).alias(PARTS)]
