@@ -320,7 +320,7 @@ CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 's
 --- postgres into a stream
 CREATE STREAM shops (id INT) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}');
 -- finding: takes in a table of PostgreSQL
--- hint: Write CREATE TABLE, with the PRIMARY KEY of the table.
+-- hint: Write CREATE TABLE, with the PRIMARY KEY of the table, or
 -- mend: STREAM shops (id INT) ==> TABLE shops (id INT PRIMARY KEY)
 
 --- postgres with an event time of its own
