@@ -69,6 +69,23 @@ def test_rows_are_upserted_and_deleted_and_asked_as_they_are_and_were(shop: hw.P
     assert shop.query("SELECT count(*) AS n FROM customers")["n"].to_pylist() == [1]
 
 
+def test_a_table_is_asked_as_it_was_known(shop: hw.Project, wall: Wall) -> None:
+    shop.append("customers", [customer("ada", "silver", 0)])
+    wall.at = after(100)
+    shop.append("customers", [customer("ada", "gold", 10), customer("ben", "gold", 200)])
+    wall.at = after(200)
+    shop.append("customers", [customer("ada", "none", 5)])
+    known = "SELECT id, tier FROM customers {}AS KNOWN AT TIMESTAMP '2026-01-01 12:0{}' ORDER BY id"
+    assert asked(shop, known.format("", "1:39.999999")) == [("ada", "silver")]
+    assert asked(shop, known.format("", "1:40")) == [("ada", "gold"), ("ben", "gold")], "arrived then, of later even"
+    was = "FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01 12:00:{}' "
+    assert asked(shop, known.format(was.format("07"), "1:40")) == [("ada", "silver")]
+    assert asked(shop, known.format(was.format("07"), "3:20")) == [("ada", "none")], "a late change is known since then"
+    before = f"{was.format('07')}AS KNOWN AT TIMESTAMP '2026-01-01 12:03:20' - INTERVAL 50 SECONDS"
+    both = f"SELECT n.tier, k.tier FROM customers {was.format('07')}n JOIN customers {before} AS k USING (id)"
+    assert asked(shop, both) == [("none", "silver")], "as it is known now, and was before"
+
+
 def test_keys_of_several_columns_arrow_and_sequences(shop: hw.Project, wall: Wall) -> None:
     rows = [{"product": p, "country": c, "price": "1.50"} for p in ("cup", "pot") for c in ("DE", "FR")]
     shop.append("prices", rows)
@@ -100,6 +117,8 @@ def test_what_can_not_be_deleted_is_refused(shop: hw.Project) -> None:
 def test_what_a_query_can_not_ask_is_refused(shop: hw.Project) -> None:
     for sql, told in (
         ("SELECT * FROM customers FOR SYSTEM_TIME AS OF since", "no instant"),
+        ("SELECT * FROM customers AS KNOWN AT since", "AS KNOWN AT something that is no instant"),
+        ("SELECT * FROM plain AS KNOWN AT TIMESTAMP '2026-01-01 12:00:00'", "is no table"),
         ("SELECT * FROM plain FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01 12:00:00'", "is no table"),
         ("SELECT * FROM orders", 'no view "orders"'),
     ):

@@ -54,6 +54,7 @@ def test_changes_come_in_as_events_and_rows_are_served_as_they_are_and_were(shop
     assert tiers(shop) == [("ada", "gold"), ("eve", "none")], "by key"
     assert tiers(shop, tier="gold", order="-id") == [("ada", "gold")]
     assert tiers(shop, as_of="2026-01-01T12:00:02Z") == [("ada", "silver"), ("ben", "gold")]
+    assert tiers(shop, known_at="2026-01-01T12:00:02Z") == [], "it all arrived later"
     page = shop.get("/tables/customers", params={"limit": "1", "page": "2"}).json()
     assert (page["commit"], page["more"], [row["id"] for row in page["rows"]]) == (3, False, ["eve"])
     answered = shop.post(
@@ -75,6 +76,7 @@ def test_keys_of_several_columns_are_objects(shop: httpx.Client) -> None:
         ("GET", "/tables/orders", None, "unknown-topic"),
         ("GET", "/tables/nothing", None, "unknown-topic"),
         ("GET", "/tables/customers?as_of=noon", None, "argument-refused"),
+        ("GET", "/tables/customers?known_at=noon", None, "argument-refused"),
         ("GET", "/tables/customers?colour=red", None, "argument-refused"),
         ("POST", "/tables/customers/delete", '["ada"]', "argument-refused"),
         ("POST", "/tables/customers/delete?at=2026-01-01", '"ada"', "argument-refused"),

@@ -67,6 +67,14 @@ def test_every_declaration_of_the_corpus_is_read_and_rendered_back(file: str) ->
             "SELECT * FROM a JOIN b TIMESTAMP AS OF a.at ON a.k = b.k",
             "SELECT * FROM a JOIN b FOR SYSTEM_TIME AS OF a.at ON a.k = b.k",
         ),
+        (
+            "SELECT * FROM a as known at now() - interval 1 hour as b",
+            "SELECT * FROM a AS KNOWN AT NOW() - INTERVAL '1' HOUR AS b",
+        ),
+        (
+            "SELECT known.k FROM a for system_time as of d as known at e as known cross join b as known",
+            "SELECT known.k FROM a FOR SYSTEM_TIME AS OF d AS KNOWN AT e AS known CROSS JOIN b AS known",
+        ),
         ("SELECT 'it''s', \"two\"", "SELECT 'it\\'s', 'two'"),
         (
             "SELECT sum(a) OVER (ORDER BY b range between interval '1' hour preceding and current row) FROM t",

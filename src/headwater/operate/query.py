@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from headwater.errors import StatementRefused
 from headwater.log import TopicLog
-from headwater.log.table import TableLog, Version
+from headwater.log.table import TableLog
+from headwater.log.table import Version as TableVersion
 from headwater.model import Table
 from headwater.operate.table import readable_table, readable_version
 from headwater.plan import Plan
@@ -93,11 +94,11 @@ class Queries:
                 raise _without_rows(view)
             return opened.served, opened.rows(selection)
 
-    def rows_of_table(self, name: str, selection: Selection, as_of: datetime | None = None) -> tuple[int, pa.Table]:
-        """The commit that a table is at, and the rows that a selection chooses, as of an instant if one is given."""
+    def rows_of_table(self, name: str, selection: Selection, version: TableVersion) -> tuple[int, pa.Table]:
+        """The commit that a table is at, and the rows that a selection chooses of a version of it."""
         table = TableLog(self.log_of(name))
         commit, statement = table.log.head, statement_of(selection.in_needed_order())
-        readable = readable_version(table, Version(as_of=as_of), commit)
+        readable = readable_version(table, version, commit)
         return commit, answer(statement, {VIEW: readable}, self.engine, datetime.now(UTC))
 
     @contextmanager
@@ -129,7 +130,8 @@ class Queries:
                     continue
                 if past is not None:
                     raise refused(
-                        f'"{written}" is no table: its rows of the past are not kept.', "Leave FOR SYSTEM_TIME out."
+                        f'"{written}" is no table: its rows of the past are not kept.',
+                        f"Leave {'AS KNOWN AT' if past.as_of is None else 'FOR SYSTEM_TIME'} out.",
                     )
                 holder, name = self._held_as(written, store)
                 if holder not in snapshots:

@@ -7,8 +7,9 @@ from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
+from sqlglot import exp
 
-from headwater.log.table import TableLog, Version
+from headwater.log.table import NOW, TableLog, Version
 from headwater.model import INSTANT
 from headwater.query import Readable
 from headwater.query.constant import values_of
@@ -20,7 +21,7 @@ from headwater.store.selection import can_choose, chosen
 
 def readable_table(table: TableLog, past: Past | None, now: datetime) -> Readable:
     """A table as a statement reads it, as of an instant if one is asked for; `now` is what the statement calls so."""
-    return readable_version(table, Version(as_of=_instant(past, now)), table.log.head)
+    return readable_version(table, _version(past, now) if past else NOW, table.log.head)
 
 
 def readable_version(table: TableLog, version: Version, commit: int) -> Readable:
@@ -49,13 +50,20 @@ def _can(schema: pa.Schema, part: Condition | Order) -> bool:
     return can_choose(schema.field(part.column).type, part)
 
 
-def _instant(past: Past | None, now: datetime) -> datetime | None:
-    if past is None:
+def _version(past: Past, now: datetime) -> Version:
+    return Version(
+        _instant(past.table, "FOR SYSTEM_TIME AS OF", past.as_of, now),
+        _instant(past.table, "AS KNOWN AT", past.known_at, now),
+    )
+
+
+def _instant(table: str, words: str, written: exp.Expr | None, now: datetime) -> datetime | None:
+    if written is None:
         return None
-    values = values_of([past.as_of.unnest()], INSTANT, now)
+    values = values_of([written.unnest()], INSTANT, now)
     if values is None:
         raise refused(
-            f'Table "{past.table}" is asked for as of something that is no instant.',
-            "Write FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-31 10:00:00', or now() - INTERVAL '1' HOUR.",
+            f'Table "{table}" is asked for {words} something that is no instant.',
+            f"Write {words} TIMESTAMP '2026-01-31 10:00:00', or now() - INTERVAL '1' HOUR.",
         )
     return values[0].as_py()  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from headwater.findings import ClauseIgnored, QueryRefused
 from headwater.plan.context import Context
-from headwater.sql.nodes import PatternMatch, WindowFunction
+from headwater.sql.nodes import KnownVersion, PatternMatch, WindowFunction
 from headwater.sql.spelling import spell
 
 
@@ -42,6 +42,7 @@ UNDERSTOOD: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.TableAlias: _parts("this columns"),
     exp.TableSample: frozenset(exp.TableSample.arg_types),  # refused as a whole
     exp.Version: _parts("this kind expression"),
+    KnownVersion: frozenset(KnownVersion.arg_types),  # refused as a whole
     exp.Lateral: _parts("this view outer alias"),
     exp.Unnest: _parts("expressions alias offset"),
     exp.Pivot: _parts("alias expressions fields unpivot columns include_nulls"),

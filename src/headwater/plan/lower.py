@@ -183,11 +183,11 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         hint = "Add FROM with a stream, a table or a view."
         context.refuse(QueryRefused, "reads nothing", select, hint=hint)
         return None
-    if (version := clause.this.args.get("version")) is not None:
+    if (as_of := sql.as_of(clause.this)) is not None and sql.known_at(clause.this) is None:
         hint = "Leave it out, and say which instant is meant when you query the view's changes."
         detail = "A view is kept as time goes on: none shows what was at one instant."
         what = "reads a table as of an instant without joining it"
-        context.refuse(QueryRefused, what, version, detail=detail, hint=hint)
+        context.refuse(QueryRefused, what, as_of, detail=detail, hint=hint)
     scope = Scope.of(*_item(context, clause.this))
     if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
         scope = Scope.of("", NOTHING)

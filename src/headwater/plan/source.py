@@ -44,6 +44,9 @@ def source(context: Context, node: exp.Expr, lower: Lower) -> tuple[str, Relatio
     name = node.alias_or_name
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         return name, lower(context, node)
+    if (known_at := sql.known_at(node)) is not None:
+        _refuse_known(context, known_at)
+        return name, NOTHING
     window = sql.window_of(node)
     if window is not None:
         inner = source(context, window.input, lower)
@@ -97,6 +100,17 @@ def refuse_decorations(context: Context, node: exp.Expr) -> None:
 
 
 _SAMPLED = "A replay would choose other rows."
+
+
+def _refuse_known(context: Context, known_at: exp.Expr) -> None:
+    """Report a table that a view reads as it was known at an instant."""
+    context.refuse(
+        QueryRefused,
+        "reads a table as it was known at an instant",
+        known_at,
+        detail="A view has what is known by now, and corrects what it had before.",
+        hint="Leave AS KNOWN AT out, and write it in a query of the table.",
+    )
 
 
 def _named(context: Context, node: exp.Table) -> Relation:

@@ -16,6 +16,7 @@ from headwater.config import Settings
 from headwater.engine.session import Spark
 from headwater.log import read as reading
 from headwater.log.loss import lost_of
+from headwater.log.table import Version as TableVersion
 from headwater.operate import Ledger, Patience, Verified, Views, Why
 from headwater.operate.ask import ViewAnswers
 from headwater.operate.catalog import Catalog
@@ -113,9 +114,11 @@ class ProjectViews:
         """The tables that a statement reads."""
         return self.opened().ask.queries.tables_of(statement)
 
-    def select_of_table(self, table: str, selection: Selection, as_of: datetime | None = None) -> tuple[int, pa.Table]:
-        """The commit that a table is at, and the rows that a selection chooses, as of an instant if one is given."""
-        return self.opened().ask.queries.rows_of_table(table, selection, as_of)
+    def select_of_table(
+        self, table: str, selection: Selection, as_of: datetime | None = None, known_at: datetime | None = None
+    ) -> tuple[int, pa.Table]:
+        """The commit that a table is at, and the rows that a selection chooses: as they are, were or were known."""
+        return self.opened().ask.queries.rows_of_table(table, selection, TableVersion(as_of, known_at))
 
     def served(self, view: str) -> Version | None:
         """The version of a view that is served, with its position; None while it has no rows to serve."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
+from headwater import sql
 from headwater.errors import DeclarationError
 from headwater.plan.spark_type import UNKNOWN, from_arrow, to_sqlglot
 from headwater.plan.typing import type_of
@@ -20,7 +21,6 @@ from headwater.query.refusal import refused
 from headwater.query.scope import PLAIN, Scope
 from headwater.query.typed import Typed
 from headwater.sql import Headwater, read_query, spell
-from headwater.sql import as_of as instant_of
 
 _FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
 _READING = ("SELECT", "WITH", "FROM")
@@ -30,10 +30,11 @@ _NOWHERE = Scope(lambda _node, _scope: [], [])
 
 @dataclass(frozen=True)
 class Past:
-    """A table as it was: its name as it is written, and the instant `FOR SYSTEM_TIME AS OF` which it is asked for."""
+    """A table as it was: its name as it is written, and the instants of `FOR SYSTEM_TIME AS OF` and `AS KNOWN AT`."""
 
     table: str
-    as_of: exp.Expr
+    as_of: exp.Expr | None
+    known_at: exp.Expr | None
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,20 @@ def parse(text: str) -> Statement:
     past: dict[str, Past] = {}
     for table in relations_in(tree):
         table.meta["view"] = True
-        if (as_of := instant_of(table)) is not None:
-            past |= _name_apart(table, as_of)
+        if (version := table.args.get("version")) is not None:
+            past |= _name_apart(table, version)
     return Statement(text, tree, past)
 
 
-def _name_apart(table: exp.Table, as_of: exp.Expr) -> dict[str, Past]:
+def _name_apart(table: exp.Table, version: exp.Version) -> dict[str, Past]:
     """Give a table as it was a name of its own, so that the statement can read it as it is, too."""
-    written = table.name
-    name = f"{written} as of {spell(as_of)}"
+    past = Past(table.name, sql.as_of(table), sql.known_at(table))
+    name = f"{past.table} {spell(version)}"
     table.set("version", None)
     if not table.alias:
         table.set("alias", exp.TableAlias(this=table.this.copy()))
     table.set("this", exp.to_identifier(name, quoted=True))
-    return {name.lower(): Past(written, as_of)}
+    return {name.lower(): past}
 
 
 def relations_in(tree: exp.Expr) -> list[exp.Table]:

@@ -18,7 +18,7 @@ from headwater.serve.selection import read_instant, read_selection
 from headwater.serve.service import Service
 from headwater.serve.token import LogPosition, spell
 
-AS_OF = "as_of"
+AS_OF, KNOWN_AT = "as_of", "known_at"
 
 
 def routes(service: Service) -> APIRouter:
@@ -36,18 +36,18 @@ def routes(service: Service) -> APIRouter:
     def rows(name: str, request: Request, access: Reads) -> Response:
         """Rows of a table: by `column=value`, `column.gte=value` …, with `order`, `limit` and `page`, as for views.
 
-        `as_of` asks for them as they were at an instant: by event time, or by arrival if the table declares none.
+        `as_of` asks for them as they were at an instant: by event time, or by arrival if the table declares none;
+        `known_at` by the changes that had arrived by an instant.
         """
         table = _table(project, name)
         access.check_stream(table.name)
-        parameters = [pair for pair in request.query_params.multi_items() if pair[0] != AS_OF]
+        parameters = [pair for pair in request.query_params.multi_items() if pair[0] not in (AS_OF, KNOWN_AT)]
         chosen = read_selection(table.columns, table.primary_key, parameters, service.settings.page_rows)
-        as_of = request.query_params.get(AS_OF)
+        asked = {name: request.query_params.get(name) for name in (AS_OF, KNOWN_AT)}
+        instants = {name: None if text is None else read_instant(text) for name, text in asked.items()}
         with service.queries.taken():
-            commit, found = project.views.select_of_table(
-                table.name, chosen.rows(), None if as_of is None else read_instant(as_of)
-            )
-        told = {"table": table.name, "commit": commit, AS_OF: as_of, "rows": found.slice(0, chosen.limit).to_pylist()}
+            commit, found = project.views.select_of_table(table.name, chosen.rows(), **instants)
+        told = {"table": table.name, "commit": commit, **asked, "rows": found.slice(0, chosen.limit).to_pylist()}
         return answer(told | {"page": chosen.page, "more": found.num_rows > chosen.limit})
 
     @router.post("/{name}/delete", status_code=201)

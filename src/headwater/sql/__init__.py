@@ -16,13 +16,13 @@ from headwater.sql.query import (
     read_query,
 )
 from headwater.sql.render import render
-from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, late_view, pattern_of, window_of
+from headwater.sql.shapes import WINDOW_COLUMNS, WindowCall, as_of, known_at, late_view, pattern_of, window_of
 from headwater.sql.spelling import spell, spell_name, spell_text
 from headwater.sql.types import arrow_type, cast, sqlglot_type
 
 __all__ = [
     "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of",
-    "canonical", "cast", "interval", "late_view", "months", "origin_of", "parse_column", "parse_declarations",
-    "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render", "spell", "spell_interval",
-    "spell_name", "spell_text", "sqlglot_type", "translations", "window_of",
+    "canonical", "cast", "interval", "known_at", "late_view", "months", "origin_of", "parse_column",
+    "parse_declarations", "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render",
+    "spell", "spell_interval", "spell_name", "spell_text", "sqlglot_type", "translations", "window_of",
 ]  # fmt: skip

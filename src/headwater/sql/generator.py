@@ -15,6 +15,7 @@ from headwater.sql.nodes import (
     CreateTopic,
     CreateView,
     KeyClause,
+    KnownVersion,
     LearnedDelay,
     Option,
     PatternMatch,
@@ -48,6 +49,7 @@ class HeadwaterGenerator(SparkGenerator):
         CreateTopic: lambda self, node: self.createtopic_sql(node),
         CreateView: lambda self, node: self.createview_sql(node),
         KeyClause: lambda self, node: self.keyclause_sql(node),
+        KnownVersion: lambda self, node: self.knownversion_sql(node),
         LearnedDelay: lambda self, node: self.learneddelay_sql(node),
         Option: lambda self, node: self.option_sql(node),
         PatternMatch: lambda self, node: self.patternmatch_sql(node),
@@ -71,6 +73,10 @@ class HeadwaterGenerator(SparkGenerator):
 
     def version_sql(self, expression: exp.Version) -> str:
         return f"FOR SYSTEM_TIME AS OF {self.sql(expression, 'expression')}"
+
+    def knownversion_sql(self, expression: KnownVersion) -> str:
+        as_of = f"{self.version_sql(expression)} " if expression.args.get("expression") else ""
+        return f"{as_of}AS KNOWN AT {self.sql(expression, 'known_at')}"
 
     def windowspec_sql(self, expression: exp.WindowSpec) -> str:
         for word in ("kind", "start_side", "end_side"):

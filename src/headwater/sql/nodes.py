@@ -125,6 +125,12 @@ class WindowFunction(exp.Expression):
     }
 
 
+class KnownVersion(exp.Version):
+    """`[FOR SYSTEM_TIME AS OF expression] AS KNOWN AT known_at` behind a table."""
+
+    arg_types: ClassVar[dict[str, bool]] = {**exp.Version.arg_types, "known_at": True}
+
+
 class PatternMatch(exp.MatchRecognize):
     """MATCH_RECOGNIZE with Flink's WITHIN. `pattern` is an `exp.Var` with the pattern in its canonical spelling."""
 

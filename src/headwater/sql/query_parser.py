@@ -15,7 +15,7 @@ from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
 from headwater.sql.group_windows import translate
 from headwater.sql.interval import calendar, interval
-from headwater.sql.nodes import PatternMatch, WindowFunction
+from headwater.sql.nodes import KnownVersion, PatternMatch, WindowFunction
 from headwater.sql.parser import QUOTED, LocatedParser
 from headwater.sql.pattern import parse_step
 from headwater.sql.refusal import did_you_mean
@@ -261,7 +261,11 @@ class QueryParser(LocatedParser):
         version = super()._parse_version()
         if version and (version.name != "TIMESTAMP" or version.text("kind") != "AS OF"):
             self.refuse(token, "a table has no numbered versions", hint="Write FOR SYSTEM_TIME AS OF and an instant.")
-        return version
+        if not self._match_text_seq("AS", "KNOWN", "AT"):
+            return version
+        as_of = version.expression if version else None
+        known = KnownVersion(this="TIMESTAMP", kind="AS OF", expression=as_of, known_at=self._parse_bitwise())
+        return self.expression(known, token)
 
     # Patterns
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from headwater.model.pattern import Definition, Measure, Pattern, RowsPerMatch, Skip
 from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Window
 from headwater.sql.interval import calendar, interval
-from headwater.sql.nodes import WindowFunction
+from headwater.sql.nodes import KnownVersion, WindowFunction
 from headwater.sql.pattern import parse_step
 from headwater.sql.spelling import spell
 
@@ -70,7 +70,13 @@ def _window(call: WindowFunction) -> Window:
 def as_of(table: exp.Expr) -> exp.Expr | None:
     """The instant of `table FOR SYSTEM_TIME AS OF instant`; None for a table as it is now."""
     version = table.args.get("version")
-    return version.expression if isinstance(version, exp.Version) else None
+    return version.args.get("expression") if isinstance(version, exp.Version) else None
+
+
+def known_at(table: exp.Expr) -> exp.Expr | None:
+    """The instant of `table AS KNOWN AT instant`; None for a table as it is known now."""
+    version = table.args.get("version")
+    return version.args["known_at"] if isinstance(version, KnownVersion) else None
 
 
 def pattern_of(node: exp.Expr) -> Pattern | None:

@@ -25,6 +25,8 @@ SELECT id, x FROM orders LATERAL FLATTEN(items) WITH ORDINALITY AS t(x)
 SELECT id FROM ONLY orders
 SELECT id FROM (orders JOIN payments ON orders.at = payments.at)
 SELECT country FROM customers FOR SYSTEM_TIME AS OF TIMESTAMP '2026-01-01'
+SELECT country FROM customers AS KNOWN AT TIMESTAMP '2026-01-01'
+SELECT o.id, c.country FROM orders AS o JOIN customers FOR SYSTEM_TIME AS OF o.at AS KNOWN AT o.at AS c ON c.customer = o.customer
 SELECT t.id, x.a FROM orders AS t JOIN LATERAL (SELECT t.n + 1 AS a) AS x ON x.a > 3
 SELECT t.id, x.a FROM orders AS t FULL JOIN LATERAL (SELECT t.n + 1 AS a) AS x ON TRUE
 SELECT id FROM orders PARTITION (n = 1)

@@ -317,6 +317,13 @@ CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 's
 -- hint: Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'.
 -- mend: mysql ==> postgresql
 
+--- a table as it was known
+CREATE MATERIALIZED VIEW v AS
+SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.at AS KNOWN AT o.at AS c ON o.customer = c.customer;
+-- finding: reads a table as it was known at an instant
+-- hint: Leave AS KNOWN AT out, and write it in a query of the table.
+-- mend: AS KNOWN AT o.at AS c ==> AS c
+
 --- postgres into a stream
 CREATE STREAM shops (id INT) WITH (connector = 'postgres', table = 'shops', url = '${SHOP_DB}');
 -- finding: takes in a table of PostgreSQL
