@@ -57,6 +57,10 @@ class ClauseRefused(Finding):
     """A declaration has a clause that its kind can't have, or lacks one that it needs."""
 
 
+class ColumnsUnknown(Finding):
+    """A table leaves its columns to its database, which could not be asked for them."""
+
+
 class WatermarkRefused(Finding):
     """A watermark follows from something other than event time minus a delay, or a column that says it.
 

@@ -84,6 +84,26 @@ def _summarise(project: Project, errors: int, cautions: int) -> None:
 
 
 @command
+def describe(
+    tables: Annotated[list[str] | None, typer.Argument(metavar="TABLE", help="All, if none is named.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Ask databases again for the columns of tables that leave them out, and keep what they say with the project."""
+    with hw.open(project) as opened:
+        described = opened.declarations.describe(*tables or ())
+    for table in described:
+        if json_:
+            print_json({"table": table.table, "columns": table.columns, "changes": table.changes})
+        else:
+            console.print(f"{table.table}: {len(table.columns)} columns{'' if table.changes else ', as before'}")
+            for column, change in table.changes.items():
+                console.print(f"  {column}  {change}", markup=False)
+    if not described and not json_:
+        console.print("no table leaves its columns to a database")
+
+
+@command
 def plan(
     view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all, if not given.")] = None,
     project: Folder = HERE,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater import sql
+from headwater import model, sql
 from headwater.declare.load import load_python
 from headwater.declare.marker import is_test, why_loaded
 from headwater.errors import Origin, SettingsRefused
@@ -36,10 +36,13 @@ class Loaded:
     left_alone: tuple[LeftAlone, ...] = ()
 
 
-def load_folder(folder: Path, data: str, stated: Sequence[str] | None = None) -> Loaded:
+def load_folder(
+    folder: Path, data: str, stated: Sequence[str] | None = None, describe: model.Describe = sql.undescribed
+) -> Loaded:
     """Every declaration below a folder, in the order of the files' paths.
 
-    `data` is where the log is, `stated` the files and folders that declare, if the project says so.
+    `data` is where the log is, `stated` the files and folders that declare, if the project says so. `describe` tells
+    the columns of tables that leave them to their databases.
     """
     parsed: list[sql.Parsed] = []
     left_alone: list[LeftAlone] = []
@@ -47,7 +50,7 @@ def load_folder(folder: Path, data: str, stated: Sequence[str] | None = None) ->
     for path in sorted(files):
         name = path.relative_to(folder)
         if path.suffix == ".sql":
-            parsed.append(_read_sql(path, str(name)))
+            parsed.append(_read_sql(path, str(name), describe))
         elif path.suffix == ".py":
             why = _STATED if stated is not None else None if is_test(name) else why_loaded(path, path.read_bytes())
             if why is None:
@@ -99,8 +102,8 @@ def _stated(folder: Path, data: Path, stated: Sequence[str]) -> set[Path]:
     return files
 
 
-def _read_sql(path: Path, name: str) -> sql.Parsed:
+def _read_sql(path: Path, name: str, describe: model.Describe) -> sql.Parsed:
     try:
-        return sql.parse_declarations(path.read_text(encoding="utf-8"), name)
+        return sql.parse_declarations(path.read_text(encoding="utf-8"), name, describe)
     except UnicodeDecodeError as cause:
         return sql.Parsed((), (SyntaxRefused(f'"{name}" is not UTF-8 text', detail=f"{cause}.", origin=Origin(name)),))

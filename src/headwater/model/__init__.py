@@ -3,6 +3,7 @@
 from headwater.model.alert import DEFAULT_RULES, Figure, Rule
 from headwater.model.column import Column, default_of, schema_of
 from headwater.model.decimals import decimal_of, rescale, spell_decimals
+from headwater.model.described import Describe, Description
 from headwater.model.duration import FOREVER, parse_duration, parse_retention, spell_duration
 from headwater.model.function import Function, PythonBody
 from headwater.model.intake import Connector, Folder, Intake, Kafka, Postgres
@@ -22,11 +23,11 @@ from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Win
 
 __all__ = [
     "CONTENT", "DEFAULT_RULES", "FOREVER", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar",
-    "Column", "Connector", "Cumulate", "Declaration", "Emit", "Envelope", "Figure", "Folder", "Function", "Hop",
-    "Intake", "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Postgres", "Project", "Punctuated",
-    "PythonBody",
-    "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session", "SqlQuery", "Store", "Stream", "Table",
-    "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View", "ViewExecution", "WatermarkStrategy", "Window",
-    "assembled", "can_be_logged", "decimal_of", "default_of", "is_number", "parse_duration", "parse_retention",
-    "rescale", "schema_of", "spell_decimals", "spell_duration", "spell_type",
+    "Column", "Connector", "Cumulate", "Declaration", "Describe", "Description", "Emit", "Envelope", "Figure", "Folder",
+    "Function", "Hop", "Intake", "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Postgres",
+    "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session",
+    "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View",
+    "ViewExecution", "WatermarkStrategy", "Window", "assembled", "can_be_logged", "decimal_of", "default_of",
+    "is_number", "parse_duration", "parse_retention", "rescale", "schema_of", "spell_decimals", "spell_duration",
+    "spell_type",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from headwater.config import Settings
 from headwater.errors import CheckFailed, Finding, Origin, UnknownTopic
 from headwater.operate.promotion import Promotion, compare
 from headwater.plan import Plan, check
+from headwater.project.described import DescribedTables, Redescribed
 
 _NOWHERE = Origin("")
 
@@ -46,6 +47,7 @@ class Declarations:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
+        self._described = DescribedTables(folder)
         self._taken = self._read()
         self._plan: Plan | None = None
         self.followers: list[Callable[[Plan, Promotion], None]] = []
@@ -93,6 +95,14 @@ class Declarations:
                     take_over(after, promotion)
             return promotion
 
+    def describe(self, *tables: str) -> list[Redescribed]:
+        """Ask databases again for the columns of tables that leave them out, by default of all, and keep what they say.
+
+        What is open goes on with the columns that it has; they are taken over by a promotion, or the next start.
+        """
+        names = tables or self._described.names
+        return [self._described.again(topic.name, topic.intake) for topic in map(self.topic, names)]
+
     def topic(self, name: str) -> model.Topic:
         """The declared stream or table of that name."""
         declared = self.declared.find(name)
@@ -111,7 +121,8 @@ class Declarations:
         )
 
     def _read(self) -> _Read:
-        loaded = declare.load_folder(self._folder, self._settings.data, self._settings.declarations)
+        describe = self._described.describe
+        loaded = declare.load_folder(self._folder, self._settings.data, self._settings.declarations, describe)
         parsed = loaded.parsed
         declared = model.Project(
             name=self._settings.name,

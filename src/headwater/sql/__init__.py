@@ -1,6 +1,6 @@
 """The language: text to model and back, and the trees of queries for the planner."""
 
-from headwater.sql.declarations import Parsed, parse_declarations
+from headwater.sql.declarations import Parsed, parse_declarations, undescribed
 from headwater.sql.dialect import Headwater
 from headwater.sql.group_windows import translations
 from headwater.sql.intake_options import OptionKind
@@ -24,5 +24,6 @@ __all__ = [
     "OPTIONS", "WINDOW_COLUMNS", "Headwater", "OptionKind", "Parsed", "WindowCall", "arrow_type", "as_of",
     "canonical", "cast", "interval", "known_at", "late_view", "months", "origin_of", "parse_column",
     "parse_declarations", "parse_expression", "parse_query", "parse_type", "pattern_of", "read_query", "render",
-    "spell", "spell_interval", "spell_name", "spell_text", "sqlglot_type", "translations", "window_of",
+    "spell", "spell_interval", "spell_name", "spell_text", "sqlglot_type", "translations", "undescribed",
+    "window_of",
 ]  # fmt: skip

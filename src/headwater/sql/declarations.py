@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater import model
-from headwater.errors import Finding, Origin
+from headwater.errors import Finding, Origin, SourceUnavailable
 from headwater.findings import DuplicateName, EmitRefused, SyntaxRefused
 from headwater.sql.dialect import Headwater
 from headwater.sql.lost import lost
@@ -42,8 +42,13 @@ class Parsed:
     refused: frozenset[str] = frozenset()
 
 
-def parse_declarations(text: str, file: str) -> Parsed:
-    """Read a file of declarations.
+def undescribed(name: str, intake: model.Intake) -> model.Description:  # noqa: ARG001
+    """Refuse to describe a table: no database is asked here."""
+    raise SourceUnavailable(f'the columns of "{name}" are known in its project alone')
+
+
+def parse_declarations(text: str, file: str, describe: model.Describe = undescribed) -> Parsed:
+    """Read a file of declarations. `describe` tells the columns of tables that leave them to their databases.
 
     >>> parsed = parse_declarations("CREATE VIEW big AS SELECT * FROM orders WHERE amount > 100", "views.sql")
     >>> parsed.declarations[0].name, str(parsed.declarations[0].origin)
@@ -55,7 +60,7 @@ def parse_declarations(text: str, file: str) -> Parsed:
     parts = list(statements(text, tokens))
     if problem and parts and ";" not in text[parts[-1].tokens[-1].end : problem.start]:
         parts.pop()
-    readings = [Reading(source, statement) for statement in parts]
+    readings = [Reading(source, statement, describe) for statement in parts]
     declared = [_read(reading) for reading in readings]
     findings = [finding for reading in readings for finding in reading.findings]
     if problem:

@@ -138,8 +138,8 @@ class HeadwaterGenerator(SparkGenerator):
 
     def createtopic_sql(self, expression: CreateTopic) -> str:
         exists = "IF NOT EXISTS " if expression.args.get("exists") else ""
-        body = self.wrap(self.expressions(expression))
-        head = f"CREATE {expression.text('kind')} {exists}{self.sql(expression, 'this')} {body}"
+        body = f" {self.wrap(self.expressions(expression))}" if expression.expressions else ""
+        head = f"CREATE {expression.text('kind')} {exists}{self.sql(expression, 'this')}{body}"
         return f"{head}{self._comment(expression)}{self._options(expression)}"
 
     def createview_sql(self, expression: CreateView) -> str:

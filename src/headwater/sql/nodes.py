@@ -56,12 +56,12 @@ class ColumnClause(exp.Expression):
 
 
 class CreateTopic(exp.Expression):
-    """`CREATE kind this (expressions) [COMMENT comment] [WITH (options)]`; `kind` is STREAM, TABLE or SOURCE."""
+    """`CREATE kind this [(expressions)] [COMMENT comment] [WITH (options)]`; `kind` is STREAM, TABLE or SOURCE."""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
         "kind": True,
-        "expressions": True,
+        "expressions": False,
         "comment": False,
         "options": False,
         "exists": False,

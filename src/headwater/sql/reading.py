@@ -19,11 +19,15 @@ from headwater.sql.types import arrow_type, has_length
 
 
 class Reading:
-    """One statement that is being read; collects what is wrong with it. `kind` and `name` are known from its start."""
+    """One statement that is being read; collects what is wrong with it. `kind` and `name` are known from its start.
 
-    def __init__(self, source: Source, statement: Statement) -> None:
+    `describe` tells the columns of a table that leaves them to its database.
+    """
+
+    def __init__(self, source: Source, statement: Statement, describe: model.Describe) -> None:
         self.source = source
         self.statement = statement
+        self.describe = describe
         self.findings: list[Finding | SyntaxRefused] = []
         self.kind, self.name = _title(statement)
 

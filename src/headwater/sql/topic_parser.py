@@ -40,11 +40,15 @@ class TopicParser(ClauseParser):
         name = self._parse_declared_name()
         if self._match(TokenType.ALIAS, advance=False):
             self._refuse_query(kind)
-        parts = self._one_or_more(self._parse_topic_part)
+        parts = [] if self._leaves_columns(kind) else self._one_or_more(self._parse_topic_part)
         comment, options = self._parse_comment_and_options(kind)
         return CreateTopic(
             this=name, kind=kind, expressions=parts, comment=comment, options=options, exists=exists or None
         )
+
+    def _leaves_columns(self, kind: str) -> bool:
+        """Tells whether a table leaves its columns to the database that it is a copy of."""
+        return kind == "TABLE" and bool(self._match_set((TokenType.WITH, TokenType.COMMENT), advance=False))
 
     def _parse_topic_part(self) -> exp.Expr:
         token = self._curr

@@ -22,6 +22,7 @@ from headwater.findings import (
     WatermarkRefused,
 )
 from headwater.model.column import RESERVED_PREFIX
+from headwater.sql.described import complete, lacks_columns
 from headwater.sql.intake_options import INTAKE
 from headwater.sql.intakes import TopicReading, options_of_package, read_intake
 from headwater.sql.interval import interval
@@ -34,8 +35,13 @@ from headwater.sql.spelling import spell
 T = TypeVar("T", bound=exp.Expr)
 
 
-def read_topic(reading: Reading, tree: CreateTopic) -> model.Stream | model.Table:
-    """The stream or table that a statement declares; what is wrong with it goes to the reading's findings."""
+def read_topic(reading: Reading, tree: CreateTopic) -> model.Stream | model.Table | None:
+    """The stream or table that a statement declares; what is wrong with it goes to the reading's findings.
+
+    None if it leaves its columns to a database that doesn't tell them.
+    """
+    if lacks_columns(tree) and not complete(reading, tree):
+        return None
     return _TopicReader(reading, tree).read()
 
 
