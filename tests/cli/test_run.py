@@ -35,6 +35,14 @@ def test_lines_name_the_view_and_where_it_is() -> None:
     ], "one that goes on is told of now and then, and when it goes on again"
 
 
+def test_a_watermark_that_is_not_known_yet_is_a_dot() -> None:
+    lines: list[str] = []
+    Narrator(as_records=False, write=lines.append).progress(
+        replace(FOLLOWS, watermark=datetime(1970, 1, 1, tzinfo=UTC))
+    )
+    assert " watermark=· " in lines[0]
+
+
 def test_lines_name_the_outlet_and_how_far_it_has_sent() -> None:
     lines: list[str] = []
     narrator = Narrator(as_records=False, write=lines.append)

@@ -146,6 +146,74 @@ def test_there_are_only_so_many_connections(bank: Bank) -> None:
         until(lambda: sum(map(_is_closed, sockets)) >= 10)
 
 
+def chunked(bank: Bank, *parts: bytes) -> bytes:
+    """The answer to an append of which these parts come behind its head."""
+    with dial(bank) as found:
+        begin = head("/streams/payments/events", 0, "Content-Type: application/json", "Connection: close")
+        found.sendall(begin.replace(b"Content-Length: 0", b"Transfer-Encoding: chunked"))
+        try:
+            for part in parts:
+                found.sendall(part)
+            return found.recv(65536)
+        except ConnectionError:
+            return b""
+
+
+@pytest.mark.parametrize(
+    ("begin", "endless"),
+    [
+        (b"2\r\n{}\r\n0\r\n", b"X-Some: thing that nobody asked for\r\n" * 2_000),
+        (b"2\r\n{}\r\n0\r\nX: ", b"y" * 65_536),
+        (b"2;", b"y" * 65_536),
+    ],
+    ids=["headers behind it", "one header behind it", "a note at a part"],
+)
+@pytest.mark.parametrize("served", ["bank", "exposed"])
+def test_what_is_beside_a_body_has_an_end(
+    served: str, begin: bytes, endless: bytes, request: pytest.FixtureRequest
+) -> None:
+    bank = request.getfixturevalue(served)
+    with dial(bank) as found:
+        sent = head("/streams/payments/events", 0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+        began, count = time.monotonic(), 0
+        with pytest.raises(ConnectionError):
+            found.sendall(sent + begin)
+            while count < 1_000:
+                found.sendall(endless)
+                count += 1
+        assert time.monotonic() - began < PATIENCE / 2
+    assert bank.client.get("/healthz").status_code == 200
+
+
+def test_headers_behind_a_body_say_nothing(exposed: Bank) -> None:
+    body = json.dumps(event(1)).encode()
+    token = Tokens(exposed.project.folder).create("late", "write")
+    parts = [b"%x\r\n%s\r\n" % (len(body), body), b"0\r\n", f"Authorization: Bearer {token}\r\n\r\n".encode()]
+    assert chunked(exposed, b"".join(parts)).startswith(b"HTTP/1.1 401")
+
+
+def test_parts_of_a_body_of_a_byte_each_are_taken(bank: Bank) -> None:
+    body = json.dumps([event(number) for number in range(300)]).encode()
+    parts = [b"1\r\n%c\r\n" % byte for byte in body]
+    assert chunked(bank, *[b"".join(parts), b"0\r\nX-Sum: 7\r\n\r\n"]).startswith(b"HTTP/1.1 201")
+
+
+def test_odd_requests_leave_no_line_in_the_log(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
+    """Or whoever asks could fill the disk, and write there what he likes."""
+    for path in ("/streams/payments/events", "/query", "/promote"):
+        with dial(bank) as found:
+            found.sendall(head(path, 1000, "Content-Type: application/json") + b"[")
+    for odd in (
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\0\0\0\0",
+        b"GET /%1b%5B31m HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\n\r\n",
+    ):
+        answer_to(bank, odd)
+    assert bank.client.get("/healthz").status_code == 200
+    eventually(lambda: len(bank.server._server.server_state.tasks) if bank.server else 0, 0)
+    assert not caplog.messages
+
+
 @pytest.fixture(scope="module")
 def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
     """A bank whose view is an answer of 16 MB, more than a system takes on the way."""

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from headwater.cli.output import as_json, show_instant
 from headwater.errors import HeadwaterError
 
@@ -138,7 +140,7 @@ def _spelled(value: Any) -> str:
         case dict():
             return ",".join(f"{name}:{item}" for name, item in value.items()) or "none"
         case datetime():
-            return show_instant(value).replace(" ", "T")
+            return Text.from_markup(show_instant(value)).plain.replace(" ", "T")
         case str() if " " in value:
             return json.dumps(value, ensure_ascii=False)
         case _:

@@ -59,7 +59,8 @@ class Bodies:
             await answer(error)(scope, receive, send)
             return
         try:
-            await self._app(scope, body.replayed(receive), send)
+            if not body.is_cut_off:
+                await self._app(scope, body.replayed(receive), send)
         finally:
             body.let_go()
 
@@ -98,7 +99,7 @@ class _Body:
         self._bodies = bodies
         self._parts: list[bytes] = []
         self._size = 0
-        self._gone = False
+        self.is_cut_off = False
 
     async def read(self, receive: Receive, most: int, announced: str) -> None:
         """Read all of it."""
@@ -112,7 +113,7 @@ class _Body:
             except TimeoutError:
                 raise _too_slow(self._size) from None
             if message["type"] == "http.disconnect":
-                self._gone = True
+                self.is_cut_off = True
                 return
             more = message.get("more_body", False)
             self._take(message.get("body", b""), most)
@@ -128,8 +129,6 @@ class _Body:
         """The stream that the application receives: the whole body, and then whatever comes."""
         parts: list[Message] = [{"type": "http.request", "body": b"".join(self._parts), "more_body": False}]
         self._parts = []
-        if self._gone:
-            parts = [{"type": "http.disconnect"}]
 
         async def again() -> Message:
             return parts.pop() if parts else await receive()

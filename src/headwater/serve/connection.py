@@ -1,4 +1,8 @@
-"""Connections: how many there may be, how long the head of a request may take to come, and an answer to be read."""
+"""Connections: how many there may be, how long the head of a request may take to come, and an answer to be read.
+
+What comes with a body and is none of it (headers behind it, notes between its parts) is passed by, and there is so much
+of it at most.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 10.0
 """The head of a request may take so long to come, from its first byte or from the connection's beginning on."""
 HEAD_BYTES = 64 * 1024
-"""The head of a request has so many bytes at most."""
+"""The head of a request has so many bytes at most; so has what comes between two parts of its body, or behind it."""
 LINGER_SECONDS = 10.0
 """For how long the rest of a body that nobody wants is taken, so that its sender gets to read the answer."""
 SLOWEST = 64 * 1024
@@ -35,6 +39,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self._awaits_head = True
         self._head_bytes = 0
+        self._bytes_beside = 0
         self._timer: asyncio.TimerHandle | None = None
         self._reading: _Reading | None = None
 
@@ -54,15 +59,21 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request; of a head not more than it may have."""
+        """Take a part of a request; of a head, and of what is beside a body, not more than there may be."""
         if self._awaits_head:
             self._head_bytes += len(data)
             if self._timer is None:
                 self._wait_for_head()
+        else:
+            self._bytes_beside += len(data)
         super().data_received(data)
-        if self._awaits_head and self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+        if max(self._head_bytes, self._bytes_beside) > HEAD_BYTES and not self.transport.is_closing():
+            self._refuse()
+
+    def _refuse(self) -> None:
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             self.transport.write(_TOO_LONG)
-            self.transport.close()
+        self.transport.close()
 
     def handle_websocket_upgrade(self) -> None:
         """Hand the connection over: its head has come."""
@@ -71,16 +82,26 @@ class Connection(HttpToolsProtocol):
             self._reading.end()
         super().handle_websocket_upgrade()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of the head. One behind the body is passed by: the request was looked at without it."""
+        if self._awaits_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._bytes_beside = 0
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         """The head has come."""
-        self._awaits_head, self._head_bytes = False, 0
+        self._awaits_head, self._head_bytes, self._bytes_beside = False, 0, 0
         self._stop_waiting()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """The body has come too: what follows is another head."""
         super().on_message_complete()
-        self._awaits_head = True
+        self._awaits_head, self._bytes_beside = True, 0
 
     def on_response_complete(self) -> None:
         """The answer is sent; if the body isn't, it is not waited for for long."""

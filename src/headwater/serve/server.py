@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 import threading
@@ -30,6 +31,8 @@ _LARGEST_FRAME = 1024 * 1024
 """A message that a browser or a subscriber sends by a WebSocket has so many bytes at most."""
 TURN = 0.0005
 """Seconds after which a thread that computes lets one that answers have its turn; Python gives it ten times as many."""
+_WORTH_A_LINE = logging.ERROR
+"""Less than that a log doesn't have from the packages below: it is about odd requests, and whoever asks would write it."""
 _GRACE = 3
 """Seconds that requests under way are given when the server ends."""
 
@@ -50,6 +53,7 @@ class Server:
             app,
             http=connection_class(settings.connections, settings.answer_timeout),
             log_config=None,
+            log_level=_WORTH_A_LINE,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_GRACE,
@@ -88,6 +92,7 @@ def _dashboard(service: Service, door: Door) -> FastAPI:
     from headwater.serve.dashboard import mount
     from headwater.serve.dashboard.history import History
 
+    logging.getLogger("nicegui").setLevel(_WORTH_A_LINE)
     history = History(service.project)
 
     @asynccontextmanager
