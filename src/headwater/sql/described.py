@@ -54,7 +54,7 @@ def complete(reading: Reading, tree: CreateTopic) -> bool:
 
 
 class _Completion:
-    """What is added to a statement; all of it stands where its name does."""
+    """The part that is added to a statement; all of it stands where its name does."""
 
     def __init__(
         self, reading: Reading, tree: CreateTopic, description: model.Description, options: dict[str, str]
