@@ -32,7 +32,7 @@ _LARGEST_FRAME = 1024 * 1024
 TURN = 0.0005
 """Seconds after which a thread that computes lets one that answers have its turn; Python gives it ten times as many."""
 _WORTH_A_LINE = logging.ERROR
-"""A log doesn't have less than that from the packages below: it is about odd requests, and whoever asks would write it."""
+"""Less is not logged of what the packages below say: it is about odd requests, and whoever asks would write it."""
 _GRACE = 3
 """Seconds that requests under way are given when the server ends."""
 
