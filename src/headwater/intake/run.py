@@ -18,7 +18,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from headwater.errors import Fenced, HeadwaterError
+from headwater.errors import Fenced, FolderUnavailable, HeadwaterError
 from headwater.intake.breaker import Breaker
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.positions import SourcePositions
@@ -100,6 +100,8 @@ class Intake:
         try:
             inlet.open(positions, alone=alone)
             yield _Session(self, inlet, positions)
+        except OSError as cause:
+            raise _unwritten(self.log.topic.name, cause) from cause
         finally:
             inlet.close()
 
@@ -234,3 +236,12 @@ def sources_of(parts: Sequence[tuple[str, pa.Table]]) -> pa.Array:
     """The source of each row of several sources."""
     named = [pa.repeat(pa.scalar(source), part.num_rows) for source, part in parts]
     return pa.concat_arrays([pa.array([], pa.string()), *named])
+
+
+def _unwritten(topic: str, cause: OSError) -> FolderUnavailable:
+    return FolderUnavailable(
+        f'the intake of "{topic}" could not read or write a file',
+        detail=f"{cause}. What is in the log stays, and the intake goes on from there.",
+        hint="See that there is room in the project's folder and in that for temporary files, and who may write there.",
+        topic=topic,
+    )

@@ -7,16 +7,17 @@ meanwhile; then they are stamped as a whole and committed at once: all of the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.errors import Fenced
+from headwater.errors import Fenced, FolderUnavailable, HeadwaterError
 from headwater.log import producer
 from headwater.log.append import Appended, Request, arrivals_of, stamp_history, times_of
 from headwater.log.clock import Arrivals, Clock
@@ -98,7 +99,9 @@ def load_sources(
     `moves` is asked for when all parts have been read, and they are written in the same entry; `Fenced` if one of them
     doesn't begin where the log stands. `unknown`, asked for then as well, counts fields that no column declares.
     """
-    with TemporaryDirectory(prefix="headwater-") as folder:
+    with _put_aside():
+        aside = TemporaryDirectory(prefix="headwater-")
+    with aside as folder:
         spilled = _spill(log, parts, Path(folder))
         made = moves()
         if not spilled.rows and not made:
@@ -210,15 +213,33 @@ def _spill(log: TopicLog, parts: Iterable[pa.Table], folder: Path) -> _Spilled:
     rows, newest = 0, dict[str, int]()
     for part in parts:
         if part.num_rows:
-            path = folder / f"{len(paths)}.arrow"
-            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, part.schema, options=_SPILL) as writer:
-                writer.write_table(part.combine_chunks())
-            paths.append(path)
+            paths.append(_written(part, folder / f"{len(paths)}.arrow"))
             rows += part.num_rows
             sources = part[SOURCE].combine_chunks()
             for source, mark in newest_of(log.topic, part.drop_columns([SOURCE]), sources).items():
                 newest[source] = max(mark, newest.get(source, 0))
     return _Spilled(paths, rows, newest, microseconds(log.now()))
+
+
+def _written(part: pa.Table, path: Path) -> Path:
+    rows = part.combine_chunks()
+    with _put_aside(), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, part.schema, options=_SPILL) as writer:
+        writer.write_table(rows)
+    return path
+
+
+@contextmanager
+def _put_aside() -> Iterator[None]:
+    """Let rows be put aside until all of a load has been read."""
+    try:
+        yield
+    except OSError as cause:
+        raise FolderUnavailable(
+            f'rows could not be put aside in "{gettempdir()}"',
+            detail=f"{cause.strerror or cause}. Nothing was appended.",
+            hint="See that there is room for all of the load, or name another folder by TMPDIR; then repeat the call.",
+            file=gettempdir(),
+        ) from cause
 
 
 def newest_of(topic: Topic, rows: pa.Table, sources: pa.Array) -> dict[str, int]:
@@ -229,9 +250,20 @@ def newest_of(topic: Topic, rows: pa.Table, sources: pa.Array) -> dict[str, int]
 
 
 def _write_parts(log: TopicLog, spilled: _Spilled, stamp: Stamp) -> list[Written]:
-    """Stamp every part and write it."""
-    written, start = [], 0
-    for part in spilled.parts():
-        written.append(write_part(log.topic, log.storage, stamp, part, start))
-        start += part.num_rows
+    """Stamp every part and write it: all of them, or nothing is left of any."""
+    written, start = list[Written](), 0
+    try:
+        for part in spilled.parts():
+            written.append(write_part(log.topic, log.storage, stamp, part, start))
+            start += part.num_rows
+    except BaseException:
+        let_go(log.storage, written)
+        raise
     return written
+
+
+def let_go(storage: Storage, written: Iterable[Written]) -> None:
+    """Delete files of a load that won't be part of the log, as far as they can be."""
+    for part in written:
+        with suppress(HeadwaterError):
+            storage.delete(part.file.path)

@@ -10,15 +10,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from headwater.errors import LogDamaged, TopicBusy, TopicChanged
+from headwater.errors import LogDamaged, LogUnavailable, TopicBusy, TopicChanged
 from headwater.log import evolution, schema
 from headwater.log.clock import Clock, Rules
 from headwater.log.counts import Counts, total_of, with_total
-from headwater.log.entry import BESIDE, FOLDER, Action, Entry, EntryLog, Kind
+from headwater.log.entry import BESIDE, FOLDER, Action, Entry, EntryLog, Kind, path_of
 from headwater.log.producer import Producers
 from headwater.log.snapshot import Snapshot, advance, load
 from headwater.log.storage import Storage
@@ -148,19 +149,23 @@ class Journal:
                 self.refresh()
             if waited:
                 self.entries.refuse_hole_behind(self.head)
-            return self._commit(propose)
+            return self._commit(propose, alone=waited)
 
-    def _commit(self, propose: Callable[[int, Clock], Proposal | None]) -> tuple[int, Proposal] | None:
+    def _commit(self, propose: Callable[[int, Clock], Proposal | None], *, alone: bool) -> tuple[int, Proposal] | None:
         for lost in range(TRIES):
             self._refuse_outdated()
             number = self.head + 1
             proposal = propose(number, self.clock)
             if proposal is None:
                 return None
-            if self._write(number, proposal):
-                return number, proposal
-            for path in proposal.files:
-                self.entries.storage.delete(path)
+            try:
+                if self._write(number, proposal):
+                    return number, proposal
+            except LogUnavailable:
+                if alone:
+                    self._let_go_unless_committed(number, proposal)
+                raise
+            self._let_go(proposal)
             time.sleep(random.uniform(0, min(lost, 20)) / 1000)  # noqa: S311  # spreads writers out, guards nothing
             self.refresh()
         raise TopicBusy(
@@ -169,6 +174,16 @@ class Journal:
             hint="Repeat the call, or let fewer writers append larger batches.",
             topic=self.topic.name,
         )
+
+    def _let_go_unless_committed(self, number: int, proposal: Proposal) -> None:
+        """Let a commit that has failed leave nothing on a disk, which may be full; not if its entry is there."""
+        with suppress(LogUnavailable):
+            if self.entries.storage.read(path_of(number)) is None:
+                self._let_go(proposal)
+
+    def _let_go(self, proposal: Proposal) -> None:
+        for path in proposal.files:
+            self.entries.storage.delete(path)
 
     def _write(self, number: int, proposal: Proposal) -> bool:
         told = with_total(proposal.note, self.unknown)

@@ -13,7 +13,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import IO
 
 from headwater.errors import HeadwaterError
 from headwater.operate.meanwhile import meanwhile
+from headwater.operate.record import written
 from headwater.store.refusals import this_process
 
 LEASE = timedelta(seconds=30)
@@ -51,17 +52,24 @@ class Held:
 def locked(path: Path, busy: Callable[[str], HeadwaterError], lease: timedelta = LEASE) -> Iterator[Held]:
     """Hold the lock at a path.
 
-    If another process has it, the error that `busy` makes of its holder's name comes at once. On a disk that has no
-    locks several can hold it: nothing may depend on it but who is told to wait.
+    If another process has it, the error that `busy` makes of its holder's name comes at once; if its file can't be
+    made, as on a disk that is full, `FolderUnavailable`. On a disk that has no locks several can hold it: nothing may
+    depend on it but who is told to wait.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    held = _acquire(path, busy, lease)
+    with written(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = _acquire(path, busy, lease)
     with held.file:
-        held.file.truncate(0)
-        held.file.write(f"{this_process()}\n")
-        held.file.flush()
+        _sign(held.file)
         with _alive(held.file, lease):
             yield held
+
+
+def _sign(file: IO[str]) -> None:
+    """Say in a lock's file who holds it. It is held without that, too."""
+    with suppress(OSError):
+        os.ftruncate(file.fileno(), 0)
+        os.write(file.fileno(), f"{this_process()}\n".encode())
 
 
 def _acquire(path: Path, busy: Callable[[str], HeadwaterError], lease: timedelta) -> Held:

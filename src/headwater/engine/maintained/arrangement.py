@@ -14,7 +14,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,19 +116,20 @@ class Arrangement:
             self._runs = [run if run.file is not None else self._written(run) for run in self._runs]
             names = [run.file.name for run in self._runs if run.file is not None]
             told = {**self._stands_for(commits), "runs": names}
-            staged = self._list.with_suffix(f".{uuid.uuid4().hex}.tmp")
-            staged.write_text(json.dumps(told | {"sum": _sum_of(told)}))
-            staged.replace(self._list)
+            with _staged(self._list) as staged:
+                staged.write_text(json.dumps(told | {"sum": _sum_of(told)}))
+                staged.replace(self._list)
         except OSError as failure:
             _logger.warning("%s could not be written, and its rows are computed again: %s", self._list, failure)
         self._let_go()
 
     def _written(self, run: Run) -> Run:
-        staged = self._folder / f"{self._name}-{uuid.uuid4().hex}.tmp"
-        with pa.OSFile(str(staged), "wb") as sink, pa.ipc.new_file(sink, run.rows.schema) as writer:
-            writer.write_table(run.rows)
-        file = self._folder / f"{staged.stem}-{_sum(staged):08x}.run"
-        staged.replace(file)
+        named = f"{self._name}-{uuid.uuid4().hex}"
+        with _staged(self._folder / named) as staged:
+            with pa.OSFile(str(staged), "wb") as sink, pa.ipc.new_file(sink, run.rows.schema) as writer:
+                writer.write_table(run.rows)
+            file = self._folder / f"{named}-{_sum(staged):08x}.run"
+            staged.replace(file)
         return _mapped(file)
 
     def _opened(self, name: str) -> Run | None:
@@ -154,6 +155,18 @@ class Arrangement:
     @property
     def _list(self) -> Path:
         return self._folder / f"{self._name}.json"
+
+
+@contextmanager
+def _staged(file: Path) -> Iterator[Path]:
+    """A file to write that then takes the place of another; nothing is left of one that can't be written."""
+    staged = file.with_name(f"{file.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield staged
+    except OSError:
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+        raise
 
 
 def _mapped(file: Path) -> Run:

@@ -16,14 +16,15 @@ from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 
+from headwater.errors import FolderUnavailable
+
 
 @contextmanager
 def claimed_name(folder: Path, group: str, stream: str) -> Iterator[str]:
     """A name that no other process has, of this machine and this folder, for as long as the block lasts."""
-    folder.mkdir(parents=True, exist_ok=True)
     digest = blake2b(f"{folder.resolve()}\0{group}\0{stream}".encode(), digest_size=6).hexdigest()
     for number in count(1):
-        descriptor = os.open(folder / f"member-{digest}-{number}", os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = _opened(folder / f"member-{digest}-{number}")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -34,3 +35,16 @@ def claimed_name(folder: Path, group: str, stream: str) -> Iterator[str]:
         finally:
             os.close(descriptor)
         return
+
+
+def _opened(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as cause:
+        raise FolderUnavailable(
+            f'file "{path.name}" of the project could not be written',
+            detail=f"{cause.strerror or cause}. Nothing was taken in since.",
+            hint="See that the disk has room and that the folder may be written to.",
+            file=str(path),
+        ) from cause

@@ -24,7 +24,7 @@ from headwater.intake.kafka.inlet import AT_ONCE, MOST_BYTES, MOST_MESSAGES, PAT
 from headwater.intake.kafka.piece import KafkaPiece
 from headwater.kafka.client import Client, Partition
 from headwater.log import TopicLog, open_storage
-from headwater.log.bulk import Stamp, Written, with_source, write_part
+from headwater.log.bulk import Stamp, Written, let_go, with_source, write_part
 from headwater.log.counts import Counts, together
 from headwater.model import Kafka, Topic
 from headwater.schemas.known import TOPIC as SCHEMAS
@@ -99,17 +99,21 @@ def take_range(job: Job, range_: Range) -> Done:
             row += rows.num_rows
         held.clear()
 
-    with closing(Client(job.kafka, job.options, job.group)) as client:
-        for messages, after in messages_in(client, job.kafka, range_):
-            piece = KafkaPiece(range_.partition, messages, after, job.kafka, codec)
-            decoded = piece.decode(decoder, job.arrived_at, job.buried.get(source, frozenset()))
-            held.append(decoded.rows)
-            letters.append(decoded.dead)
-            unknown.append(decoded.unknown)
-            reached = after
-            if sum(rows.num_rows for rows in held) >= FILE_ROWS:
-                write()
-    write()
+    try:
+        with closing(Client(job.kafka, job.options, job.group)) as client:
+            for messages, after in messages_in(client, job.kafka, range_):
+                piece = KafkaPiece(range_.partition, messages, after, job.kafka, codec)
+                decoded = piece.decode(decoder, job.arrived_at, job.buried.get(source, frozenset()))
+                held.append(decoded.rows)
+                letters.append(decoded.dead)
+                unknown.append(decoded.unknown)
+                reached = after
+                if sum(rows.num_rows for rows in held) >= FILE_ROWS:
+                    write()
+        write()
+    except BaseException:
+        let_go(storage, files)
+        raise
     return Done(range_, tuple(files), pa.concat_tables(letters), reached, together(unknown))
 
 
