@@ -82,12 +82,17 @@ VIEWS = {
     "ratio": Poisoned(
         f"SELECT shop, window_end, 100 DIV (sum(k) - 1 + count(*) - 2) AS x {WINDOW}",
         "DIVIDE_BY_ZERO",
-        {"group": THE_GROUP},
+        {"group": THE_GROUP, "expression": "100 DIV (SUM(k) - 1 + COUNT(*) - 2)"},
     ),
     "limit_of_groups": Poisoned(
         f"SELECT shop, window_end, count(*) AS x {WINDOW} HAVING 10 DIV (2 * sum(k) - count(*)) > 3",
         "DIVIDE_BY_ZERO",
-        {"group": THE_GROUP},
+        {"group": THE_GROUP, "expression": "10 DIV (2 * SUM(k) - x)"},
+    ),
+    "ordered_list": Poisoned(
+        f"SELECT shop, window_end, array_agg(n ORDER BY 10 DIV k) AS x {WINDOW}",
+        "DIVIDE_BY_ZERO",
+        THE_ROW | {"expression": "10 DIV k"},
     ),
 }
 HEALTHY = "CREATE MATERIALIZED VIEW healthy AS SELECT id FROM sales"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import pytest
 
@@ -1211,6 +1212,100 @@ def test_aggregates_that_compare_texts_by_a_collation_are_refused(call: str) -> 
 def test_aggregates_that_take_texts_as_they_are_take_those_with_a_collation(call: str) -> None:
     below = f"(SELECT customer COLLATE UTF8_LCASE AS customer, at, window_end FROM {DAYS})"
     assert view(f"SELECT window_end, {call} AS c FROM {below} GROUP BY window_end").emit
+
+
+NEAR = "b.at BETWEEN a.at AND a.at + INTERVAL '1' HOUR"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT a.id FROM orders a JOIN orders b ON a.id COLLATE UTF8_LCASE = b.id COLLATE UTF8_LCASE AND {NEAR}",
+        f"SELECT a.id FROM orders a LEFT JOIN orders b ON collate(a.id, 'UNICODE_CI') = b.id AND {NEAR}",
+        "SELECT a.id FROM (SELECT id COLLATE UTF8_LCASE AS id, at FROM orders) a"
+        f" JOIN orders b ON a.id = b.id AND {NEAR}",
+        f"SELECT id FROM {DAYS} a WHERE id COLLATE UTF8_LCASE IN"
+        f" (SELECT id FROM {DAYS} b WHERE a.window_end = b.window_end)",
+    ],
+    ids=["both", "one", "below", "IN"],
+)
+def test_joins_by_texts_that_a_collation_takes_for_equal_are_refused(query: str) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert "joins by a text that is compared by a collation" in str(finding)
+    assert "lower(…) = lower(…)" in str(finding.hint)
+
+
+def test_a_join_that_compares_by_more_than_equality_may_use_a_collation() -> None:
+    joined = f"orders a JOIN orders b ON a.customer = b.customer AND {NEAR}"
+    assert view(f"SELECT a.id FROM {joined} AND a.id COLLATE UTF8_LCASE < b.id").emit
+
+
+@pytest.mark.parametrize("word", ["UNION", "EXCEPT", "INTERSECT", "UNION ALL"])
+def test_unions_of_texts_with_a_collation_are_refused(word: str) -> None:
+    query = f"SELECT at, id COLLATE UTF8_LCASE AS id FROM orders {word} SELECT at, id FROM payments"
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert "collation" in str(finding)
+    assert "lower(…)" in str(finding.hint)
+
+
+@pytest.mark.parametrize("word", ["UNION", "EXCEPT", "INTERSECT"])
+def test_rows_of_a_union_that_can_not_be_compared_are_refused(word: str) -> None:
+    query = f"SELECT at, map('a', id) AS m FROM orders {word} SELECT at, map('a', id) FROM orders"
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert 'takes DISTINCT rows with a column "m" whose type has no order' in finding.summary
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id AS a, upper(customer) AS b, at FROM orders UNION ALL SELECT id, lower(order_id), at FROM payments",
+        "SELECT id AS a, order_id AS b, at FROM payments UNION ALL (SELECT id, id, at FROM orders)",
+        "WITH x(a, b, at) AS (SELECT id, upper(customer), at FROM orders) SELECT a, b, at FROM x",
+        "SELECT a, b, at FROM (SELECT id, upper(customer), at FROM orders) AS x(a, b, at)",
+    ],
+    ids=["a union", "twice", "a CTE", "a subquery"],
+)
+def test_columns_that_are_named_elsewhere_need_no_names(query: str) -> None:
+    assert [column.name for column in view(query).columns] == ["a", "b", "at"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, at FROM orders FULL UNION ALL BY NAME SELECT upper(id), at FROM payments",
+        "SELECT upper(id), at FROM orders UNION ALL SELECT id, at FROM payments",
+        "WITH x AS (SELECT id, upper(customer), at FROM orders) SELECT id FROM x",
+    ],
+    ids=["by name", "the first", "a CTE"],
+)
+def test_columns_that_have_no_name_anywhere_are_refused(query: str) -> None:
+    assert (
+        "has an output column without a name" in planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings[0].summary
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            f"SELECT a.id FROM orders a JOIN orders b ON a.id = b.id AND a.items = b.at AND {NEAR}",
+            "a.items is an array",
+        ),
+        (f"SELECT a.id, b.at + b.weight AS x FROM orders a JOIN orders b ON a.id = b.id AND {NEAR}", "Write b.at + "),
+        (f"SELECT a.id FROM orders a JOIN orders b ON a.id = b.id AND {NEAR} WHERE b.items > 1", "b.items is an array"),
+    ],
+)
+def test_a_finding_names_the_columns_of_a_join_as_the_query_does(query: str, said: str) -> None:
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v AS {query}").findings
+    assert said in str(finding.hint)
+    assert not re.search(r"\b[lr]\.|\bb_", str(finding))
+
+
+def test_what_has_no_end_is_not_told_twice() -> None:
+    joined = f"{DAYS} a FULL JOIN {DAYS} b ON a.id = b.id AND a.window_end = b.window_end"
+    query = f"SELECT a.window_end, count(*) AS n FROM {joined} GROUP BY a.window_end"
+    (finding,) = planned(f"CREATE MATERIALIZED VIEW v WITH (emit = 'final') AS {query}").findings
+    assert "groups rows for ever" in finding.summary
 
 
 def test_a_collation_that_only_compares_is_taken() -> None:

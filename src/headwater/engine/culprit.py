@@ -31,6 +31,7 @@ from headwater.operators import Scan, Stage
 from headwater.operators.lowering.ledger import Tally
 from headwater.operators.lowering.rooms import Lowering, taken_in
 from headwater.operators.lowering.stamp import COMMIT, ROW, barrier
+from headwater.operators.written import as_written
 
 LONGEST_SHOWN = 400
 ATTEMPTS = 2
@@ -48,8 +49,17 @@ def named(spark: SparkSession, view: BatchView, failure: ViewFailed) -> ViewFail
         return failure
     for _ in range(ATTEMPTS):
         with suppress(PySparkException, Py4JError, HeadwaterError, pa.ArrowException):
-            return _by_row(spark, view) or _by_group(spark, view, failure)
-    return failure  # what is being explained must not be lost over the explanation
+            return _as_written(_by_row(spark, view) or _by_group(spark, view, failure), view)
+    return _as_written(failure, view)  # what is being explained must not be lost over the explanation
+
+
+def _as_written(failure: ViewFailed, view: BatchView) -> ViewFailed:
+    """The failure with the expression as its author has it."""
+    shown = failure.fields.get("expression")
+    if shown is None or (written := as_written(shown, view.planned.stages)) == shown:
+        return failure
+    detail = (failure.detail or "").replace(f"In: {shown}.", f"In: {written}.")
+    return type(failure)(failure.summary, detail=detail, hint=failure.hint, **{**failure.fields, "expression": written})
 
 
 def _by_row(spark: SparkSession, view: BatchView) -> ViewFailed | None:

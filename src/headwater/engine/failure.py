@@ -70,21 +70,26 @@ _RAISED = re.compile(r"^:? ?(?P<kind>[\w.$]+): (?P<message>(?:\[(?P<condition>[A
 _OURS = re.compile(r"headwater\.errors\.(?P<name>\w+): (?P<text>[^\n]*(?:\n {2}(?:Detail|Hint): [^\n]*)*)")
 _BEYOND = ("22003", "22008")
 """SQLSTATEs of a number or an instant that is beyond its type."""
+_OURS_IN = Path(__file__).parents[1]
 _CALLED_FROM = re.compile(r"== DataFrame ==\n\S+ was called from\n(?P<file>[^\n]+):(?P<line>\d+)")
-_MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)")
+_MARKED = re.compile(r"== SQL[^\n]*==\n(?P<sql>[^\n]*)\n(?P<before> *)(?P<marks>\^+)")
 _FUNCTION = re.compile(r'function "(?P<name>[^"]*)"')
 _ADVICE = re.compile(r"\s*(If necessary set \"spark\.sql\.ansi\.enabled\".*?error[^.]*\.|SQLSTATE: \w+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Link:
-    """One exception of a chain in the JVM: its class, what it says, all of its text; what Spark's own know beside."""
+    """One exception of a chain in the JVM: its class, what it says, all of its text; what Spark's own know beside.
+
+    `expression` is the part of the SQL that couldn't be computed. What Spark shows around it may be cut off.
+    """
 
     kind: str
     message: str
     text: str
     condition: str = ""
     state: str = ""
+    expression: str = ""
 
 
 def failure_of(view: str, cause: BaseException) -> HeadwaterError:
@@ -151,8 +156,27 @@ def _link(exception: Any) -> Link:
     kind, message = str(exception.getClass().getName()), str(exception.getMessage() or "")
     raised = list(_RAISED.finditer(message)) if "raised by the Python Proxy" in message else []
     if raised:
-        return Link(raised[-1]["kind"], raised[-1]["message"], message, raised[-1]["condition"] or "")
-    return Link(kind, message, message, _asked(exception, "getCondition"), _asked(exception, "getSqlState"))
+        kind, said = raised[-1]["kind"], raised[-1]["message"]
+        return Link(kind, said, message, raised[-1]["condition"] or "", expression=_marked(message))
+    condition, state = _asked(exception, "getCondition"), _asked(exception, "getSqlState")
+    return Link(kind, message, message, condition, state, _fragment(exception) or _marked(message))
+
+
+def _marked(text: str) -> str:
+    """The SQL that is marked in a message of Spark's, in the line below it."""
+    found = _MARKED.search(text)
+    return found["sql"][len(found["before"]) :][: len(found["marks"])] if found else ""
+
+
+def _fragment(exception: Any) -> str:
+    """The SQL that one of Spark's own exceptions is about."""
+    from py4j.protocol import Py4JError
+
+    try:
+        contexts = exception.getQueryContext()
+        return str(contexts[0].fragment()) if contexts else ""
+    except (Py4JError, AttributeError, TypeError):  # others don't know of it, and of a DataFrame there is no SQL
+        return ""
 
 
 def _asked(exception: Any, what: str) -> str:
@@ -214,8 +238,7 @@ def _of_function(view: str, failure: FunctionFailed) -> FunctionFailed:
 
 def _failed(view: str, links: list[Link], cause: BaseException) -> ViewFailed:
     link = _innermost(links)
-    marked = _MARKED.search(link.message) if link else None
-    expression = authors_expression(marked["sql"]) if marked else None
+    expression = authors_expression(link.expression) if link and link.expression else None
     where = f" In: {expression}." if expression else ""
     return ViewFailed(
         f'view "{view}" stopped',
@@ -242,7 +265,7 @@ def _line_of_ours(link: Link) -> str | None:
     """
     match = _CALLED_FROM.search(link.text)
     file = Path(match["file"]) if match else None
-    ours = file is not None and file.is_relative_to(Path(__file__).parent)
+    ours = file is not None and file.is_relative_to(_OURS_IN)
     return f"{file.name}:{match['line']}" if file and match and ours else None
 
 

@@ -76,6 +76,8 @@ class Stage:
     """Tells whether time begins with its rows: what is below is of no matter to those above."""
     puts_in_windows: ClassVar[bool] = False
     """Tells whether it puts rows into windows."""
+    stays_in_windows: ClassVar[bool] = False
+    """Tells whether its rows are in the windows of its input still, though it keeps something between them."""
     groups_rows: ClassVar[bool] = False
     """Tells whether it makes one row of each group, which Spark's streaming writes again as it changes."""
     joins_rows: ClassVar[bool] = False

@@ -17,7 +17,7 @@ from headwater.findings import AmbiguousColumn, NotSupportedYet, OrderDependent
 from headwater.operators import Field
 from headwater.plan.context import Context
 from headwater.plan.inline import inline_functions, with_fields
-from headwater.plan.positions import columns_of, locate, move, own_nodes
+from headwater.plan.positions import WRITTEN, columns_of, locate, move, own_nodes
 from headwater.plan.scope import Scope
 from headwater.plan.unknown_column import refuse_unknown_column
 
@@ -99,8 +99,9 @@ def _bound(context: Context, column: exp.Column, names: _Names) -> exp.Expr:
     if meanings:
         _check(context, column, names, [field for _, field in meanings])
         side, chosen = meanings[0]
-        bound = exp.column(exp.to_identifier(chosen.name), table=side or None)
-        return with_fields(locate(bound, column), fields)
+        bound = locate(exp.column(exp.to_identifier(chosen.name), table=side or None), column)
+        bound.meta[WRITTEN] = ".".join(parts[: len(parts) - len(fields)])
+        return with_fields(bound, fields)
     if parts[0].lower() in names.aliases:
         return with_fields(names.aliases[parts[0].lower()].copy(), parts[1:])
     _refuse_unknown(context, column, names)

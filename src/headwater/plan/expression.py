@@ -5,6 +5,7 @@ Types are derived from the types of the columns of a stage; functions are checke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from headwater.plan.context import Context
 from headwater.plan.functions import SOURCE, Kind
 from headwater.plan.functions import find as find_function
 from headwater.plan.own_function import called
-from headwater.plan.positions import columns_of
+from headwater.plan.positions import WRITTEN, columns_of
 from headwater.plan.spark_type import UNKNOWN, SparkType, from_arrow, to_arrow
 from headwater.plan.typing.coercion import common, holds, is_orderable
 from headwater.plan.typing.environment import Columns
@@ -76,14 +77,27 @@ def _typed(context: Context, node: exp.Expr, find: Find, clause: str | None) -> 
         typer.problems.clear()
         typer.condition(root.this, clause)
     for problem in typer.problems:
-        hint = problem.hint.replace(SOURCE, context.first_source()) if problem.hint else None
-        reason = {"detail": problem.detail, "hint": hint, **problem.fields}
-        context.refuse(problem.kind, problem.summary, problem.node, **reason)
+        summary, detail, hint = (as_named(said, root) for said in (problem.summary, problem.detail, problem.hint))
+        hint = hint.replace(SOURCE, context.first_source()) if hint else None
+        context.refuse(problem.kind, summary or "", problem.node, detail=detail, hint=hint, **problem.fields)
     check_purity(context, root, clause)
     check_kinds(context, root, clause)
     check_own(context, root, own, clause)
     reads = sorted({f"{column.table}.{column.name}" if column.table else column.name for column in columns_of(root)})
     return Expression.of(root.this, to_arrow(kind), _is_nullable(root.this, find), tuple(reads))
+
+
+def as_named(said: str | None, bound: exp.Expr) -> str | None:
+    """The words about a bound expression, with its columns named as its author names them."""
+    names = {
+        f"{column.table}.{column.name}" if column.table else column.name: column.meta[WRITTEN]
+        for column in columns_of(bound)
+        if WRITTEN in column.meta
+    }
+    if not said or all(name == written for name, written in names.items()):
+        return said
+    known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(rf"(?<![\w.'])({known})(?![\w('])", lambda found: names[found[1]], said)
 
 
 _IMPURE_HINTS = {
@@ -187,11 +201,30 @@ def check_key(context: Context, key: Expression, node: exp.Expr, stage: Stage) -
         )
 
 
-def check_distinct(context: Context, stage: Stage, at: exp.Expr) -> None:
-    """Report a column of DISTINCT rows whose values Spark can't compare, or takes for equal though they are not."""
-    if _has_collated(stage):
+def check_equal(context: Context, sides: Sequence[Expression], stages: Sequence[Stage], at: exp.Expr) -> None:
+    """Report a join by texts that a collation takes for equal: the two sides of a pair, each over its own stage.
+
+    Joins look for partners by the bytes of a key.
+    """
+    texts = all(holds(from_arrow(side.type), "string") for side in sides)
+    if any(map(_is_collated, sides)) or (texts and any(map(_has_collated, stages))):
+        context.refuse(
+            QueryRefused,
+            "joins by a text that is compared by a collation",
+            at,
+            detail="Partners are found by the bytes of a text, which differ in texts that it takes for equal.",
+            hint="Compare a form that equal texts share, on both sides: lower(…) = lower(…).",
+        )
+
+
+def check_distinct(context: Context, stages: Sequence[Stage], at: exp.Expr) -> None:
+    """Report a column of DISTINCT rows whose values Spark can't compare, or takes for equal though they are not.
+
+    The rows are those of one stage, or those of several together.
+    """
+    if any(map(_has_collated, stages)):
         _refuse_collated(context, "takes DISTINCT rows with a text that is compared by a collation", at)
-    for field in stage.visible:
+    for field in stages[0].visible:
         kind = from_arrow(field.type)
         if not is_orderable(kind):
             context.refuse(
@@ -202,6 +235,18 @@ def check_distinct(context: Context, stage: Stage, at: exp.Expr) -> None:
                 hint="Leave it out, or cast it, like to_json(…).",
                 column_name=field.name,
             )
+
+
+def check_united(context: Context, stages: Sequence[Stage], at: exp.Expr) -> None:
+    """Report texts of which only those of some queries of a union have a collation: Spark takes them for two types."""
+    if any(map(_has_collated, stages)):
+        context.refuse(
+            QueryRefused,
+            "unites texts of which some are compared by a collation",
+            at,
+            detail="Spark unites columns of one type, and a collation is a part of it.",
+            hint="Leave COLLATE out here, and compare lower(…) where texts are compared.",
+        )
 
 
 def _has_collated(stage: Stage) -> bool:

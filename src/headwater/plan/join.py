@@ -32,7 +32,7 @@ from headwater.plan.as_of import REPLAY, as_of
 from headwater.plan.bind import bind_pair
 from headwater.plan.bounds import Distance, distances
 from headwater.plan.context import Context, Relation
-from headwater.plan.expression import expression, pair_expression
+from headwater.plan.expression import check_equal, expression, pair_expression
 from headwater.plan.item import unique_name
 from headwater.plan.other_join import instead_of_as_of, refuse_other_join, time_of
 from headwater.plan.positions import columns_of
@@ -170,7 +170,9 @@ def _sides(
     context: Context, equal: tuple[exp.Expr, exp.Expr], left: Stage, right: Stage
 ) -> tuple[Expression, Expression]:
     pair_expression(context, exp.EQ(this=equal[0].copy(), expression=equal[1].copy()), left, right)
-    return _one_side(context, equal[0], left), _one_side(context, equal[1], right)
+    sides = _one_side(context, equal[0], left), _one_side(context, equal[1], right)
+    check_equal(context, sides, (left, right), equal[0])
+    return sides
 
 
 def _one_side(context: Context, node: exp.Expr, stage: Stage) -> Expression:
@@ -233,7 +235,7 @@ def _limits(
 
 def _is_in_windows(stage: Stage) -> bool:
     """Tells whether rows are in windows, each maybe in several, and not grouped by them yet."""
-    return stage.is_stateless and is_windowed(stage)
+    return is_windowed(stage) and all(below.stays_in_windows or not below.keeps_state for below in stage.walk())
 
 
 def _named(stage: Stage) -> str:

@@ -20,7 +20,7 @@ from headwater.plan.bind import bind
 from headwater.plan.calls import call_of, is_generator
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import check_distinct, expression
-from headwater.plan.item import Item
+from headwater.plan.item import Item, unique_name
 from headwater.plan.join import conjuncts_of, join
 from headwater.plan.lateral import is_lateral, lateral
 from headwater.plan.over import ordering, over, with_named_windows
@@ -99,7 +99,7 @@ def _select(context: Context, select: exp.Select) -> Relation:
     stage = filtered(context, stage, conjuncts_of(qualify))
     stage = _project(context, select, stage, items)
     if select.args.get("distinct"):
-        check_distinct(context, stage, select)
+        check_distinct(context, [stage], select)
         stage = distinct(stage, context.origin(select))
     return Relation(stage, scope.complete or not any(_is_star(node) for node in select.expressions))
 
@@ -264,7 +264,25 @@ def _items(context: Context, select: exp.Select, scope: Scope) -> list[Item]:
     items: list[Item] = []
     for node in select.expressions:
         items += _star(context, node, scope) if _is_star(node) else [_one(context, node, scope, items)]
-    return items
+    return _told_apart(items) if _is_named_elsewhere(select) else items
+
+
+def _is_named_elsewhere(query: exp.Expr) -> bool:
+    """Tells whether the names of a query's columns show nowhere: a union has those of its first, an alias lists all."""
+    while isinstance(parent := query.parent, exp.Subquery | exp.SetOperation | exp.CTE):
+        if isinstance(parent, exp.SetOperation) and query is parent.expression and not parent.args.get("by_name"):
+            return True
+        if (alias := parent.args.get("alias")) is not None:
+            return bool(alias.columns)
+        query = parent
+    return False
+
+
+def _told_apart(items: list[Item]) -> list[Item]:
+    names: list[str] = []
+    for item in items:
+        names.append(unique_name(item.name, names))
+    return [replace(item, name=name) for item, name in zip(items, names, strict=True)]
 
 
 def _expanded(context: Context, scope: Scope, items: list[Item]) -> tuple[Scope, list[Item]]:
@@ -304,7 +322,7 @@ def _one(context: Context, node: exp.Expr, scope: Scope, before: list[Item]) -> 
     aliases = {item.name.lower(): item.node for item in before}
     inner = node.this if isinstance(node, exp.Alias) else node
     name = node.alias or (inner.name if isinstance(inner, exp.Column | exp.Dot) else "")
-    if not name:
+    if not name and not _is_named_elsewhere(node.find_ancestor(exp.Select) or node):
         context.refuse(
             UnnamedColumn,
             "has an output column without a name",

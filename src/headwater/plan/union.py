@@ -20,7 +20,7 @@ from headwater.errors import Origin
 from headwater.findings import NotSupportedYet, QueryRefused, TypeMismatch
 from headwater.operators import Aggregate, Call, Deduplicate, Expression, Field, Named, Project, Stage, Union
 from headwater.plan.context import Context, Relation
-from headwater.plan.expression import common_type
+from headwater.plan.expression import check_distinct, check_united, common_type
 
 _SIDE, _LEAST, _MOST = "__side", "__least", "__most"
 
@@ -38,6 +38,8 @@ def union(context: Context, query: exp.SetOperation, branches: Sequence[Relation
     pairs = _pairs(context, query, first, second)
     if pairs is None:
         return Relation(first.stage, complete=False)
+    check = check_distinct if distinct else check_united
+    check(context, [first.stage, second.stage], query)
     fields = tuple(_field(context, query, one, other) for one, other in pairs)
     sides = tuple(zip(*pairs, strict=True))
     parts = [

@@ -257,8 +257,15 @@ def _judge_emit(context: Context, root: Stage) -> None:
     unbounded_state = view.retention is None and view.horizon is None  # which is another finding
     if refused is None or (view.emit is None and (settles(root) or unbounded_state)):
         return
+    if not settles(root) and _is_unbounded(context):  # the cause of it
+        return
     what = f"can't keep emit = '{view.emit.value}'" if view.emit else "can't keep its rows up to date"
     _report(context, EmitRefused, what, view.origin, detail=refused[0], hint=refused[1])
+
+
+def _is_unbounded(context: Context) -> bool:
+    of_view = (found for found in context.findings if found.fields.get("view") == context.view.name)
+    return any(isinstance(found, UnboundedState) for found in of_view)
 
 
 def _judge_cadence(context: Context, root: Stage) -> None:

@@ -167,7 +167,8 @@ class LocatedParser(SparkParser):
         return self.expression(exp.Anonymous(this="ANY", expressions=self._parse_wrapped_csv(self._parse_lambda)))
 
     def _refuse_json(self, this: exp.Expr) -> NoReturn:
-        hint = "Write js ->> '$.a.b' or get_json_object(js, '$.a.b') for the text of a value."
+        value = this.sql(dialect=self.dialect, comments=False)
+        hint = f"Write {value} ->> '$.a.b' for the text of a value; a field of a struct is {value}.a."
         self.refuse(this, "an operator on JSON has no meaning in Spark SQL, which has no type for JSON", hint=hint)
 
     def _parse_value(self, values: bool = True) -> exp.Tuple | None:

@@ -162,7 +162,7 @@ SELECT id, AS_VALUE(customer) AS customer FROM orders;
 --- struct dereference
 SELECT id, address->city AS city FROM orders;
 -- finding: an operator on JSON has no meaning in Spark SQL, which has no type for JSON
--- hint: Write js ->> '$.a.b' or get_json_object(js, '$.a.b') for the text of a value.
+-- hint: ->> '$.a.b' for the text of a value; a field of a struct is
 -- mend: address->city ==> address.city
 
 --- PARTITION BY of a stream

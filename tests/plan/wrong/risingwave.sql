@@ -71,6 +71,11 @@ SELECT gap_fill('1 minute', at) AS t, count(*) AS n FROM orders GROUP BY 1;
 -- finding: calls an unknown function "GAP_FILL"
 -- hint: Fill gaps when you query the view. It will come.
 
+--- gap_fill of TimescaleDB
+SELECT time_bucket_gapfill('1 minute', at) AS t, count(*) AS n FROM orders GROUP BY 1;
+-- finding: calls an unknown function "time_bucket_gapfill"
+-- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) … GROUP BY window_start, window_end
+
 --- ASOF JOIN
 SELECT o.id, p.paid FROM orders o ASOF JOIN payments p ON o.customer = p.customer AND o.at >= p.at;
 -- finding: uses ASOF JOIN, which is written with FOR SYSTEM_TIME AS OF here

@@ -23,6 +23,7 @@ from headwater.operators.scan.time import tumble_of
 from headwater.operators.stage import NONE, Cut, Grouped, GroupKey, Stage, only
 from headwater.operators.streaming import Link, Streaming
 from headwater.operators.tolerance import Tolerance, Tolerances, tolerances_of, widest_read
+from headwater.operators.written import given_names, name_of_call
 
 _ADDED_UP = frozenset({"sum", "count", "count_if"})
 _TRUNCATED = re.compile(
@@ -161,6 +162,12 @@ class Aggregate(Grouped):
             detail = f"{cut} is a value like any other: it doesn't say when a group is over. A window does."
             return Remedy("groups rows for ever", detail, f"{window}, and window_start in place of it.")
         return Remedy("groups rows for ever", NOTHING_BOUNDS_IT, f"{window}, or {STATE_RETENTION}.")
+
+
+@given_names.register
+def _(stage: Aggregate) -> Iterator[tuple[str, str]]:
+    for call in stage.aggregates:
+        yield from name_of_call(call.name, call.function, call.expression)
 
 
 def _size_like(cut: str | None) -> str:

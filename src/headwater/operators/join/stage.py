@@ -20,6 +20,7 @@ from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import NONE, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
 from headwater.operators.tolerance import Tolerances
+from headwater.operators.written import given_names
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
 _OUTER = ("left", "right", "full")
@@ -238,3 +239,10 @@ def shared_by_pairs(stage: Stage) -> Iterator[Sequence[tuple[Stage, Expression]]
 def is_joined(stage: Stage) -> bool:
     """Tells whether a stage, or one below it, joins rows."""
     return any(below.joins_rows for below in stage.walk())
+
+
+@given_names.register
+def _(stage: Join) -> Iterator[tuple[str, str]]:
+    for column, (side, below) in zip(stage.columns, stage.renames, strict=True):
+        if side == "right" and column.name.endswith(f"_{below}"):
+            yield column.name, f"{column.name.removesuffix(f'_{below}')}.{below}"

@@ -15,6 +15,7 @@ from headwater.operators.scan.time import event_time_of, partition_by_window
 from headwater.operators.stage import NONE, Cut, SameRows, Stage, ends, with_added
 from headwater.operators.streaming import Streaming
 from headwater.operators.tolerance import Tolerance, Tolerances, widest_read
+from headwater.operators.written import given_names, name_of_call
 
 RANKS = {"row_number", "rank", "dense_rank"}
 STEPS = {"lag", "lead"}
@@ -96,6 +97,7 @@ class Over(SameRows):
     does: ClassVar[str] = "looks at the rows around a row of"
     looks_around: ClassVar[bool] = True
     by_partition: ClassVar[bool] = True
+    stays_in_windows: ClassVar[bool] = True
 
     @property
     def group_keys(self) -> tuple[Expression, ...]:
@@ -183,3 +185,9 @@ class Over(SameRows):
         order = f"ORDER BY {time} RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW"
         frame = f"Write a frame in time: {call.function}(…) OVER ({parted}{order})."
         return Remedy("looks at the rows around a row for ever", NOTHING_BOUNDS_IT, f"{frame}{within}{_OR_FOREVER}")
+
+
+@given_names.register
+def _(stage: Over) -> Iterator[tuple[str, str]]:
+    for call in stage.functions:
+        yield from name_of_call(call.name, call.function, call.expression)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.plan.functions import FunctionInfo
-from headwater.plan.spark_type import BOOLEAN, STRING, SparkType, parse_type
+from headwater.plan.spark_type import BOOLEAN, STRING, VOID, SparkType, parse_type
 from headwater.plan.typing.coercion import accepts, can_cast, cast_implicitly
 
 _TIMES = ("timestamp", "timestamp_ntz", "date")
@@ -49,7 +49,7 @@ def _of_element(text: str, kind: SparkType) -> str:
 def _with_cast(name: str, texts: Sequence[str], kinds: Sequence[SparkType]) -> str:
     """The operator with the cast that lets it be: of the right side, or else of the left."""
     (left, right), (left_kind, right_kind) = texts, kinds
-    if can_cast(right_kind, left_kind) and left_kind != STRING:
+    if can_cast(right_kind, left_kind) and left_kind not in (STRING, right_kind):
         return f"{left} {name} CAST({right} AS {str(left_kind).upper()})"
     if can_cast(left_kind, right_kind) and right_kind != STRING:
         return f"CAST({left} AS {str(right_kind).upper()}) {name} {right}"
@@ -77,6 +77,8 @@ def of_call(info: FunctionInfo, texts: Sequence[str], types: Sequence[SparkType]
             continue
         if (hint := inside(text, kind)) is not None:
             return hint
+        if kind == VOID:
+            return f"Write a value in place of {text}."
         wanted = next((name for name in takes if _is_plain(name) and can_cast(kind, parse_type(name))), None)
         if wanted is not None:
             return f"Write CAST({text} AS {wanted.upper()}) in place of {text}."
