@@ -1,6 +1,6 @@
 """The pulse of views that read the same topics: one wake-up, one choice of how far the next step goes, one write.
 
-In a *beat* each of its *members* takes a step up to the same commits. A beat begins when there is something new and all
+In a *beat* each of its *members* takes a step up to the same cut. A beat begins when there is something new and all
 who stepped in the one before are back; so members stand at the same commits between two beats. What they write they
 bring together: the last one writes it for all, in one transaction of a store that can.
 
@@ -24,6 +24,7 @@ from statistics import median_low
 from typing import Any
 
 from headwater.log import TopicLog
+from headwater.log.cut import newest_cut, shared
 from headwater.log.watch import Watch
 
 LOOK = timedelta(milliseconds=300)
@@ -149,6 +150,7 @@ class Pulse:
         self._changed = threading.Condition()
         self._members: set[Member] = set()
         self._beat = _Beat(dict.fromkeys(self._logs, -1))
+        self._seen = self._beat.upto
         self._rests_until = 0.0
         self._is_watched = False
 
@@ -216,12 +218,21 @@ class Pulse:
     def _begin(self) -> None:
         """Begin a beat, if there is something new and the rest after the last one is over."""
         heads = self._watch.heads(self._logs)
-        if heads == self._beat.upto or time.monotonic() < self._rests_until:
+        if heads == self._seen or time.monotonic() < self._rests_until:
+            return
+        self._seen = heads
+        upto = self._cut(heads)
+        if upto == self._beat.upto:
             return
         here = [member for member in self._members if member.is_waiting and not member.is_apart]
-        away = {member for member in here if member.is_behind(heads)}
-        self._beat = _Beat(heads, away, set(away))
+        away = {member for member in here if member.is_behind(upto)}
+        self._beat = _Beat(upto, away, set(away))
         self._changed.notify_all()
+
+    def _cut(self, heads: Mapping[TopicLog, int]) -> Mapping[TopicLog, int]:
+        """The newest cut of the logs; of those that share no transactions with others, what was seen."""
+        together = [log for group in shared(heads) for log in group]
+        return {**heads, **newest_cut(together)} if together else heads
 
     def _wait(self) -> None:
         """Wait until something may have changed; one of those who wait does so for all."""
@@ -242,7 +253,7 @@ class Pulse:
     def _watch_logs(self) -> None:
         self._changed.release()
         try:
-            self._watch.wait(self._beat.upto, LOOK)
+            self._watch.wait(self._seen, LOOK)
         finally:
             self._changed.acquire()
 

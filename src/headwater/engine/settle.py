@@ -40,9 +40,10 @@ from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.span import Settled
 from headwater.engine.step_plan import StepPlan
 from headwater.engine.typed import typed
-from headwater.engine.view import output_schema, reached_by
+from headwater.engine.view import heads_of, output_schema, reached_by
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
+from headwater.log.cut import cuts, shared
 from headwater.operators.apply.lowering.function import check_key
 from headwater.operators.lowering.stamp import FINAL
 from headwater.plan import PlannedView
@@ -76,6 +77,20 @@ class Ends:
         if all(stream.ends_at(ends[name]) for name, stream in self.near.items()):
             return ends
         return _ends(self._further, commits) if self._looks_back_of(commits, ends) else ends
+
+    def at_cut(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> Mapping[str, int]:
+        """Ends of a slice that are a cut: the last one before these, the next one, or where it goes at most."""
+        logs = {stream.log: name for name, stream in self.near.items()}
+        for together in shared(logs):
+            names = [logs[log] for log in together]
+            if all(self.near[name].ends_at(ends[name]) for name in names):
+                continue
+            known = [{logs[log]: commit for log, commit in cut.items()} for cut in cuts(together)]
+            ahead = [cut for cut in known if cut != {name: commits[name] for name in names}]
+            ahead = [cut for cut in ahead if all(cut[name] >= commits[name] for name in names)]
+            within = [cut for cut in ahead if all(cut[name] <= ends[name] for name in names)]
+            ends = {**ends, **(within[:1] or ahead[-1:])[0]} if ahead else ends
+        return ends
 
     def _rows_between(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> int:
         """The rows of a slice that are new, by what the log knows of its files."""
@@ -157,6 +172,7 @@ class SettleView:
         upto: Mapping[str, int] | None = None,
     ) -> Settled | None:
         check_options(options)
+        upto = upto or heads_of(self.planned, self.logs)
         limits, is_limited = Limits.of(options), "max_rows" in options
 
         def far() -> Mapping[str, LogStream]:
@@ -173,10 +189,10 @@ class SettleView:
         except (PySparkException, Py4JError) as cause:
             raise failure_of(self.planned.name, cause) from cause
 
-    def _streams(self, limits: Limits, upto: Mapping[str, int] | None) -> Mapping[str, LogStream]:
+    def _streams(self, limits: Limits, upto: Mapping[str, int]) -> Mapping[str, LogStream]:
         streams = {name: LogStream(log, self._columns(name), limits) for name, log in self.logs.items()}
         for name, stream in streams.items():
-            stream.stop_at_head(None if upto is None else upto[name])
+            stream.stop_at_head(upto[name])
         return streams
 
     def _settle(self, spark: SparkSession, ends: Ends, begin: Settled | None) -> Settled | None:
@@ -235,7 +251,8 @@ class SettleView:
 
     def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; None at the heads."""
-        upto = ends.behind(at.commits if at else dict.fromkeys(self.logs, 0))
+        begin = at.commits if at else dict.fromkeys(self.logs, 0)
+        upto = ends.at_cut(begin, ends.behind(begin))
         return None if at is not None and upto == dict(at.commits) else self._slice(spark, at, upto)
 
     def _is_apart(self, following: Slice) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 
 from headwater.log import TopicLog
+from headwater.log.cut import cut_by_name
 from headwater.log.read import passed_at, watermark_at
 from headwater.model import schema_of
 from headwater.plan import PlannedView
@@ -21,6 +22,11 @@ def reached_by(pace: Pace, logs: Logs, upto: Mapping[str, int]) -> datetime:
     """The end of what is final at this pace, but for its own delay: the least that its topics have reached."""
     clock = watermark_at if pace.stamp == "_watermark" else passed_at
     return min(clock(logs[topic], commit) for topic, commit in upto.items())
+
+
+def heads_of(planned: PlannedView, logs: Logs) -> dict[str, int]:
+    """The commits up to which a view can be, as of now: a cut of its topics, if it takes steps of all at once."""
+    return cut_by_name(logs) if planned.is_settled else {name: max(log.head, 0) for name, log in logs.items()}
 
 
 def span_of(planned: PlannedView, row: Mapping[str, object]) -> tuple[datetime, datetime] | None:

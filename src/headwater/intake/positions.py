@@ -41,13 +41,15 @@ class SourcePosition:
 class History:
     """The rest of a history, beside its rows: the positions behind it, and what of it can't be read.
 
-    `unknown` counts the fields that no column declares; `beside` are numbers that are kept beside the positions.
+    `unknown` counts the fields that no column declares; `beside` are numbers that are kept beside the positions, and
+    `stands` says where other topics of the source stand.
     """
 
     positions: Mapping[str, int]
     letters: pa.Table
     unknown: Counts = field(default_factory=dict)
     beside: Mapping[str, int] = field(default_factory=dict)
+    stands: Mapping[str, int] | None = None
 
 
 class SourcePositions:
@@ -123,8 +125,11 @@ class SourcePositions:
                 done = Move(self._producer(mark), before, (before or 0) + 1)
                 self._dead.append(history.letters, source=history.letters["source"].combine_chunks(), moves=[done])
             self._log.expect(list(sources))
-            reached = {**history.positions, mark: (known[mark] or 0) + 1}
-            moves = [Move(self._producer(name), known.get(name), to) for name, to in reached.items()]
+            moves = [
+                Move(self._producer(name), known.get(name), to, history.stands)
+                for name, to in history.positions.items()
+            ]
+            moves.append(Move(self._producer(mark), known[mark], (known[mark] or 0) + 1))
             return moves + self._beside(history.beside)
 
         loaded = load_sources(self._log, parts, moves, lambda: unknown)
@@ -165,10 +170,14 @@ class SourcePositions:
 
     # Moving
 
-    def moves(self, reached: Mapping[str, int], beside: Mapping[str, int]) -> list[Move]:
+    def moves(
+        self, reached: Mapping[str, int], beside: Mapping[str, int], stands: Mapping[str, int] | None = None
+    ) -> list[Move]:
         """The moves of the log's positions to these, and of what is kept beside them; none, if no position moves."""
         sources = self.sources
-        moves = [Move(self._producer(at), sources[at].log, to) for at, to in reached.items() if to != sources[at].log]
+        moves = [
+            Move(self._producer(at), sources[at].log, to, stands) for at, to in reached.items() if to != sources[at].log
+        ]
         return moves + (self._beside(beside) if moves else [])
 
     def _beside(self, numbers: Mapping[str, int]) -> list[Move]:

@@ -137,6 +137,15 @@ class Inlet(Protocol):
         """
         return {}
 
+    @property
+    def stands(self) -> Mapping[str, int] | None:
+        """The positions that the logs of all topics of a source have where the last read ended, by topic.
+
+        For sources whose transactions come into several topics, and whose inlets all end what they read at the same
+        positions: the log keeps them, so that the topics are read at one cut. None where a topic stands alone.
+        """
+        return None
+
     def look(self) -> None:
         """See how everything is, by asking if need be: what is behind, and whether it is still there.
 

@@ -154,7 +154,7 @@ class _Session:
     def _commit(self, pieces: Sequence[Piece]) -> None:
         """Append what was read: dead letters first, then the rows with the positions, in one entry."""
         reached = {piece.source: piece.after for piece in pieces}
-        moves = self._positions.moves(reached, self._inlet.beside)
+        moves = self._positions.moves(reached, self._inlet.beside, self._inlet.stands)
         if not moves:
             return
         # asked after the events were read: if the inlet is still the one it was, they are from it

@@ -58,6 +58,13 @@ class Appended:
     repeated: bool = False
 
 
+def late_by_order(topic: Topic, clock: Clock, rows: pa.Table, source: str) -> int:
+    """The number of rows that would fall behind the watermark only because of rows before them in this very load."""
+    stamps, _ = clock.stamp(arrivals_of(topic, [Request.of(rows, source, clock.present)]))
+    times = times_of(topic, rows)
+    return int(np.count_nonzero((times < stamps) & (times >= clock.watermark)))
+
+
 def share_commit(waiting: Mapping[int, Request]) -> dict[int, Request]:
     """The requests that go into the next commit: all up to a history load, or to a producer's second one."""
     chosen: dict[int, Request] = {}

@@ -73,7 +73,7 @@ def _made_from(topic: Topic, entries: EntryLog, path: str) -> _Made | None:
     arrivals = {stats[side]["_arrived_at"] for side in ("minValues", "maxValues")}
     moves = tuple(
         Move(producer, _position(entries, producer, number - 1), position)
-        for producer, (position, digest) in note.get("producers", {}).items()
+        for producer, (position, digest, *_) in note.get("producers", {}).items()
         if digest is None
     )
     if len(arrivals) > 1 or len(moves) < len(note.get("producers", {})) or any(move.before is None for move in moves):

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
 import pyarrow as pa
 
 from headwater.errors import ArgumentRefused, HeadwaterError
 from headwater.log import producer
-from headwater.log.append import Appended, Request, arrivals_of, draft, share_commit, times_of
+from headwater.log.append import Appended, Request, draft, share_commit
 from headwater.log.clock import Clock
 from headwater.log.counts import Counts
 from headwater.log.entry import EntryLog
@@ -89,6 +88,13 @@ class TopicLog:
             self._journal.refresh()
             return self._journal.producers.position(producer) if self._journal.head >= 0 else None
 
+    def standing(self, of: str | None = None) -> producer.Standing:
+        """The standing of the log for a producer; for the last one that has left a mark, unless one is named."""
+        with self._group.turn:
+            self._journal.refresh()
+            head = self._journal.head
+            return self._journal.producers.standing(of, head) if head >= 0 else producer.Standing(0)
+
     def snapshot(self) -> Snapshot:
         """The data files as of now."""
         with self._group.turn:
@@ -133,13 +139,6 @@ class TopicLog:
         return self._group.submit(
             replace(request, sequence=numbered, history=history, moves=tuple(moves), unknown=unknown or {})
         )
-
-    def count_late_by_order(self, rows: pa.Table, source: str = LOCAL_SOURCE) -> int:
-        """Counts the rows that would fall behind the watermark only because of rows before them in this very load."""
-        clock = self.clock
-        stamps, _ = clock.stamp(arrivals_of(self.topic, [Request.of(rows, source, clock.present)]))
-        times = times_of(self.topic, rows)
-        return int(np.count_nonzero((times < stamps) & (times >= clock.watermark)))
 
     def tick(self, to: datetime | None = None) -> Appended:
         """Move time on without rows: the watermark to an instant, or as far as the silence of its sources allows.

@@ -24,6 +24,11 @@ class Intake(ABC):
     def connector(self) -> str:
         """The name of its kind in declarations."""
 
+    @property
+    def transactions_of(self) -> tuple[str | None, ...] | None:
+        """The place whose transactions it takes in: topics of one place are read at one cut. None if there are none."""
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Connector(Intake):
@@ -109,6 +114,11 @@ class Postgres(Intake):
     def has_slot(self) -> bool:
         """Tells whether PostgreSQL keeps a slot for it."""
         return self.poll is None
+
+    @property
+    def transactions_of(self) -> tuple[str | None, ...] | None:
+        """The slot in its database."""
+        return (self.url, self.slot) if self.has_slot else None
 
     @property
     def beside(self) -> tuple[str, ...]:

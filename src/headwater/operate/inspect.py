@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from headwater.engine.failure import failures_of
+from headwater.engine.view import heads_of
 from headwater.errors import HeadwaterError, LogDamaged
 from headwater.log import TopicLog
 from headwater.log.read import watermark_at
@@ -173,7 +174,7 @@ class ViewInspection:
         from headwater.engine.batch import BatchView, Upstream
 
         logs = self._catalog.logs(planned)
-        commits = {name: (upto or {}).get(name, max(log.head, 0)) for name, log in logs.items()}
+        commits = {**heads_of(planned, logs), **{name: commit for name, commit in (upto or {}).items() if name in logs}}
         read = self._catalog.views_read(planned)
         views = {name: Upstream.whole(self._batch(view, after, upto)) for name, view in read.items()}
         return BatchView(planned, logs, commits, after, views)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headwater.errors import StatementRefused
 from headwater.log import TopicLog
+from headwater.log.cut import cut_by_name, cuts, shared
 from headwater.log.table import TableLog
 from headwater.log.table import Version as TableVersion
 from headwater.model import Table
@@ -119,14 +120,16 @@ class Queries:
 
     @contextmanager
     def _open(self, statement: Statement, store: str | None, now: datetime) -> Iterator[dict[str, Readable]]:
-        """The views and tables that a statement reads, each store at one moment, each table at one commit."""
+        """The views and tables that a statement reads, each store at one moment, the tables at one cut."""
         snapshots: dict[str, Snapshot] = {}
         views: dict[str, Readable] = {}
+        tables = {lowered: self._table(written) for lowered, written in statement.relations().items()}
+        cut = _cut({table.name: self.log_of(table.name) for table in tables.values() if table is not None})
         with ExitStack() as opened:
             for lowered, written in statement.relations().items():
                 past = statement.past.get(lowered)
-                if (table := self._table(written)) is not None:
-                    views[lowered] = readable_table(TableLog(self.log_of(table.name)), past, now)
+                if (table := tables[lowered]) is not None:
+                    views[lowered] = readable_table(TableLog(self.log_of(table.name)), past, now, cut[table.name])
                     continue
                 if past is not None:
                     raise refused(
@@ -171,6 +174,18 @@ def _served(snapshot: Snapshot, view: str, known: Iterable[str]) -> Served:
             f'Did you mean "{near[0]}"?' if near else f"The views are {', '.join(known) or 'none'}.",
         )
     return served
+
+
+def _cut(logs: Mapping[str, TopicLog]) -> Mapping[str, int]:
+    """The commits at which a statement reads tables; where they share transactions, up to the same one."""
+    for together in shared(logs.values()):
+        if next(cuts(together), None) is None:
+            names = " and ".join(f'"{log.topic.name}"' for log in together)
+            raise refused(
+                f"Tables {names} have come to no common transaction yet.",
+                "Take them in: `headwater intake`, or resume the one that is paused.",
+            )
+    return cut_by_name(logs)
 
 
 def _without_rows(view: str) -> StatementRefused:

@@ -8,6 +8,7 @@ view is run.
 from __future__ import annotations
 
 from headwater.engine.checkpoint import Unreadable
+from headwater.engine.view import heads_of
 from headwater.errors import HeadwaterError, ViewBusy
 from headwater.operate.catalog import Catalog
 from headwater.operate.supervise import CaughtUp
@@ -38,8 +39,7 @@ def _is_at_rest(catalog: Catalog, planned: PlannedView, version: Version) -> boo
     position, number = version.position, version.target.version
     if position is None or not version.promoted:
         return False
-    heads = {name: max(log.head, 0) for name, log in catalog.logs(planned).items()}
-    if dict(position.commits) != heads:
+    if dict(position.commits) != heads_of(planned, catalog.logs(planned)):
         return False
     if not _is_closed(catalog, planned, number):
         return False

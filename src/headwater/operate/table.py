@@ -19,9 +19,9 @@ from headwater.store import Condition, Order, Selection
 from headwater.store.selection import can_choose, chosen
 
 
-def readable_table(table: TableLog, past: Past | None, now: datetime) -> Readable:
-    """A table as a statement reads it, as of an instant if one is asked for; `now` is what the statement calls so."""
-    return readable_version(table, _version(past, now) if past else NOW, table.log.head)
+def readable_table(table: TableLog, past: Past | None, now: datetime, commit: int) -> Readable:
+    """A table at a commit as a statement reads it, or as of an instant; `now` is what the statement calls so."""
+    return readable_version(table, _version(past, now) if past else NOW, commit)
 
 
 def readable_version(table: TableLog, version: Version, commit: int) -> Readable:

@@ -18,6 +18,7 @@ from headwater.errors import StrictLoadRefused, UnsortedLoad
 from headwater.intake import Decoded, Decoder, Format, read_file
 from headwater.intake.deletes import deletes_of
 from headwater.log import LOCAL_SOURCE, Appended, TopicLog, bulk
+from headwater.log.append import late_by_order
 from headwater.log.counts import together, told
 from headwater.log.journal import Now
 from headwater.project.logs import Logs
@@ -229,7 +230,7 @@ def _refuse_dead(topic: str, decoded: Decoded) -> None:
 
 
 def _refuse_unsorted(log: TopicLog, rows: pa.Table, source: str) -> None:
-    late = log.count_late_by_order(rows, source) if log.topic.time else 0
+    late = late_by_order(log.topic, log.clock, rows, source) if log.topic.time else 0
     if late > max(UNSORTED_ROWS, UNSORTED_SHARE * rows.num_rows):
         raise UnsortedLoad(
             f'{late:,} of the next {rows.num_rows:,} rows for "{log.topic.name}" would be late',

@@ -16,7 +16,8 @@ from datetime import timedelta
 from functools import partial
 
 from headwater.errors import HeadwaterError, SourceReplaced, SourceUnavailable
-from headwater.intake.postgres.change import Change, Transaction
+from headwater.intake.postgres.change import Change, Cut
+from headwater.intake.postgres.cutting import Cutting
 from headwater.intake.postgres.database import Database
 from headwater.intake.postgres.debezium import Debezium, by_queries, properties_of
 from headwater.intake.postgres.slot import Slot
@@ -45,14 +46,13 @@ class Capture:
         self._guard = threading.Lock()
         self._joined = threading.Condition(self._guard)
         self._taps: dict[str, Tap] = {}
-        self._left: set[str] = set()
+        self._cutting = Cutting(self._taps)
         self._has_begun = self._is_over = False
         self._joined_at = time.monotonic()
         self._debezium: Debezium | None = None
         self._acknowledged = 0
         self._beaten_at = self._looked_at = 0.0
         self._finished = threading.Event()
-        self.reached = 0
         self.is_behind = True
 
     def add(self, tap: Tap) -> bool:
@@ -94,6 +94,10 @@ class Capture:
                 self._acknowledged = least
                 self._debezium.acknowledge(least)
 
+    def cut(self, tap: Tap) -> bool:
+        """End the share of a tap, and those of all others, at one place; False while one has not taken its last."""
+        return self._cutting.cut(tap)
+
     def look(self, every: timedelta = timedelta(seconds=4)) -> None:
         """Now and then: see whether WAL holds more than we have heard of, and ask for a sign if it does."""
         if time.monotonic() - self._looked_at < every.total_seconds():
@@ -101,7 +105,7 @@ class Capture:
         self._looked_at = time.monotonic()
         with self._database.connected() as connection:
             head = self._database.head(connection)
-            self.is_behind = head - self.reached > QUIET
+            self.is_behind = head - self._cutting.reached > QUIET
             if self.is_behind and head - self._beaten_at > QUIET:
                 self._database.beat(connection)
                 self._beaten_at = head
@@ -194,8 +198,9 @@ class Capture:
             with suppress(HeadwaterError), self._database.connected() as connection:
                 self._database.drop_slot(connection, name)
         assert found is not None
+        cut = Cut(found.confirmed, made_at, {tap.topic: found.confirmed for tap in taps})
         for tap in taps:
-            tap.begin(found.confirmed, made_at)
+            tap.begin(cut)
 
     def _hand_rows(self, taps: Sequence[Tap], made_at: int) -> None:
         """Hand the rows of a snapshot, of this time, to their taps, until Debezium has begun to read changes."""
@@ -226,28 +231,17 @@ class Capture:
         debezium = self._debezium
         assert debezium is not None
         debezium.begin(properties_of(self._slot.name, self._slot.publication, self._slot.published, snapshot=False))
+        if self._cutting.begin():
+            with self._database.connected() as connection:
+                self._database.beat(connection)
         times = self._times()
         changes: dict[str, list[Change]] = {}
         for line in debezium.lines():
             if line[0] == b"change":
                 changes.setdefault(line[1].decode(), []).append(Change.read(line[2:]))
             elif line[0] == b"end":
-                self._hand_on(int(line[1]), changes, times)
+                self._cutting.hand_on(int(line[1]), changes, times)
                 changes = {}
-
-    def _hand_on(self, end: int, changes: dict[str, list[Change]], times: Times) -> None:
-        behind = [tap for tap in self._taps.values() if tap.start is not None and tap.start < end]
-        for tap in behind:
-            times.raise_to(tap.newest)
-        made_at = times.of(next(iter(changes.values()))[0].made_at) if behind and changes else times.newest
-        for tap in behind:
-            if tap.topic in self._left:
-                continue
-            if tap.table in changes:
-                rows = [change._replace(made_at=made_at) for change in changes[tap.table]]
-                tap.put(Transaction(end, made_at, rows))
-            tap.reach(end, made_at)
-        self.reached = max(end, self.reached)
 
     def _times(self) -> Times:
         return Times(loosest([tap.ahead for tap in self._taps.values()]))
@@ -270,8 +264,7 @@ class Capture:
 
     def _leave(self, tap: Tap) -> None:
         with self._guard:
-            self._left.add(tap.topic)
-            is_last = self._left >= self._taps.keys()
+            is_last = self._cutting.leave(tap)
         if is_last:
             self.end(Again())
             self.wait()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,3 +41,23 @@ class Transaction:
     end: int
     made_at: int
     changes: Sequence[Change]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A place between two transactions at which the commits of all tables of a slot end.
+
+    `newest` is the newest time of a commit up to there; `stands` has the position that the log of each topic has there.
+    """
+
+    position: int
+    newest: int
+    stands: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The transactions of one table from the cut before up to a cut."""
+
+    transactions: Sequence[Transaction]
+    cut: Cut

@@ -10,10 +10,11 @@ from headwater.intake.dead import NO_LETTERS
 from headwater.intake.decode import Decoder
 from headwater.intake.positions import History, SourcePositions
 from headwater.intake.postgres.capture import Capture, join
+from headwater.intake.postgres.change import Share
 from headwater.intake.postgres.contents import NEWEST, NUMBERED, contents_of, refuse_other_way
 from headwater.intake.postgres.database import Database, spell
 from headwater.intake.postgres.slot import Slot
-from headwater.intake.postgres.tap import MOST_CHANGES, Tap
+from headwater.intake.postgres.tap import Tap
 from headwater.intake.protocol import Inlet, Piece, Wait
 from headwater.log.bulk import with_source
 from headwater.log.counts import Counts, together
@@ -22,7 +23,7 @@ from headwater.model import Postgres, Topic
 QUIET = 16 * 1024 * 1024
 """So many bytes of WAL may hold nothing for a table before its log notes the position, so that they can be let go."""
 SNAPSHOT = "snapshot"
-_STEP = 0.1
+_STEP, _SOON = 0.1, 0.005
 
 
 class PostgresInlet(Inlet):
@@ -36,6 +37,7 @@ class PostgresInlet(Inlet):
         self._database = Database(slot.address, f'the intake of "{topic.name}"', topic.name)
         self._tap: Tap | None = None
         self._target: int | None = None
+        self._is_due = False
 
     # Beginning and ending
 
@@ -51,7 +53,18 @@ class PostgresInlet(Inlet):
         newest = positions.position(NEWEST) or 0
         again = self._declared.gaps == "snapshot"
         table, query = self._contents.table.name, self._contents.query
-        self._tap = Tap(self._topic.name, table, at, newest, self._topic.max_ahead, again=again, query=query)
+        marks = [mark for mark in positions.log.standing().marks if mark.position == at]
+        self._stands: Mapping[str, int] | None = marks[-1].stands if marks else None
+        self._tap = Tap(
+            self._topic.name,
+            table,
+            at,
+            newest,
+            self._topic.max_ahead,
+            again=again,
+            query=query,
+            stands=self._stands,
+        )
         self._capture: Capture = join(self._slot, database, self._tap)
         if self._tap.begins_with_rows:
             self._take_snapshot(positions, self._tap)
@@ -88,7 +101,7 @@ class PostgresInlet(Inlet):
         def then() -> History:
             assert tap.start is not None
             dead = pa.concat_tables([*letters, NO_LETTERS])
-            return History({source: tap.start}, dead, together(unknown), {NEWEST: tap.newest})
+            return History({source: tap.start}, dead, together(unknown), {NEWEST: tap.newest}, tap.stands)
 
         positions.begin_with_history(parts(), then, f"{SNAPSHOT} of {source}", [source])
 
@@ -100,36 +113,47 @@ class PostgresInlet(Inlet):
     # Reading
 
     def read(self, wait: Wait) -> Sequence[Piece]:
-        """The transactions that came meanwhile, whole; or the position alone, when it has moved far without any."""
+        """The transactions that came meanwhile, up to a cut; or the position alone, where it is to be noted."""
         assert self._tap is not None
-        taken = []
-        left = MOST_CHANGES
-        while left > 0:
+        while True:
+            step = _SOON if self._is_due else min(_STEP, wait.left.total_seconds())
+            share = self._tap.take(step)
+            if share is not None:
+                return [self._piece(share)]
             is_last = wait.is_over
-            came = self._tap.take(min(_STEP, wait.left.total_seconds()), left)
-            taken += came
-            left -= sum(len(transaction.changes) for transaction in came)
+            self._is_due = self._is_due or is_last or self._tap.is_full or self._is_at_target
+            if self._is_due and self._wants_cut and self._capture.cut(self._tap):
+                continue
+            self._is_due = self._is_due and self._wants_cut
             if is_last or self._is_at_target:
-                break
-        after, newest = (taken[-1].end, taken[-1].made_at) if taken else (self._position, self._newest)
-        passed = self._tap.passed()
-        if passed is not None and passed[0] - after > QUIET:
-            after, newest = passed
-        if after == self._position:
-            return []
-        self._position, self._newest = after, newest
-        return [self._contents.changes(self._slot.name, taken, after)]
+                return []
+
+    def _piece(self, share: Share) -> Piece:
+        self._is_due = False
+        self._position, self._newest = share.cut.position, max(share.cut.newest, self._newest)
+        self._stands = share.cut.stands
+        return self._contents.changes(self._slot.name, share.transactions, self._position)
+
+    @property
+    def _wants_cut(self) -> bool:
+        """Tells whether there is something to commit: changes, or a position that is to be noted without any."""
+        assert self._tap is not None
+        if self._tap.has_open:
+            return True
+        passed, level = self._tap.passed(), self._tap.level
+        return passed is not None and (passed - self._position > QUIET or (level is not None and passed >= level))
 
     @property
     def _is_at_target(self) -> bool:
-        """Tells whether everything is here that was there when it was opened alone."""
+        """Tells whether everything was handed on that was there when it was opened alone."""
         assert self._tap is not None
-        return self._target is not None and self._tap.reached >= self._target and self._tap.is_empty
+        return self._target is not None and self._tap.reached >= max(self._target, self._tap.level or 0)
 
     @property
     def is_drained(self) -> bool:
         """Tells whether everything was read that was there when it was opened alone."""
-        return self._is_at_target
+        assert self._tap is not None
+        return self._is_at_target and self._tap.is_empty and self._tap.level is None
 
     # Around a commit
 
@@ -137,6 +161,11 @@ class PostgresInlet(Inlet):
     def beside(self) -> Mapping[str, int]:
         """The newest time of a commit, behind which those that come go on."""
         return {NEWEST: self._newest}
+
+    @property
+    def stands(self) -> Mapping[str, int] | None:
+        """The positions of the tables of the slot at the cut."""
+        return self._stands
 
     def taken(self, positions: Mapping[str, int]) -> None:
         """Let PostgreSQL forget what the log has."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from headwater.intake.postgres.change import Change, Transaction
+from headwater.intake.postgres.change import Change, Cut, Share, Transaction
 
 MOST_CHANGES = 100_000
 """So many changes wait for the intake of a table; then all of the slot waits."""
@@ -18,7 +18,9 @@ class Tap:
 
     `newest` is the newest time of a commit up to there; `ahead` is how far one may be ahead of our clock. If `again`,
     it may begin with another snapshot when the slot no longer has what comes behind the position. `query` tells the
-    rows of a snapshot, if they aren't told by the table as it is.
+    rows of a snapshot, if they aren't told by the table as it is. `stands` has what the log's last commit tells of
+    the positions of other tables. A tap whose position is at no cut with those of others has a `level`: from there on
+    it can be, if it notes so.
     """
 
     def __init__(
@@ -31,6 +33,7 @@ class Tap:
         *,
         again: bool,
         query: str | None = None,
+        stands: Mapping[str, int] | None = None,
     ) -> None:
         self.topic = topic
         self.table = table
@@ -39,11 +42,13 @@ class Tap:
         self.start = position
         self.newest = newest
         self.ahead = ahead
+        self.stands = stands
+        self.level: int | None = None
         self.durable = position
         self.reached = position or 0
         self.leave: Callable[[], None] = lambda: None
-        self._reached_at = newest
-        self._waiting: deque[Transaction] = deque()
+        self._open: list[Transaction] = []
+        self._shares: deque[Share] = deque()
         self._count = 0
         self._rows: deque[Sequence[Change]] = deque()
         self._changed = threading.Condition()
@@ -61,12 +66,24 @@ class Tap:
             self._begins_with_rows = self.start is None
             self._changed.notify_all()
 
-    def put(self, transaction: Transaction) -> None:
-        """Add a transaction, when there is room for it."""
+    def wait_for_room(self) -> None:
+        """Wait until there is room for a transaction."""
         with self._changed:
             self._changed.wait_for(lambda: self._count < MOST_CHANGES or self._is_over)
-            self._waiting.append(transaction)
+
+    def put(self, transaction: Transaction) -> None:
+        """Add a transaction."""
+        with self._changed:
+            self._open.append(transaction)
             self._count += len(transaction.changes)
+
+    def end(self, cut: Cut) -> None:
+        """Let what was added since the last cut end with this one."""
+        with self._changed:
+            self._shares.append(Share(self._open, cut))
+            self._open = []
+            if self.level is not None and cut.position >= self.level:
+                self.level = None
             self._changed.notify_all()
 
     def put_rows(self, changes: Sequence[Change]) -> None:
@@ -77,17 +94,17 @@ class Tap:
             self._count += len(changes)
             self._changed.notify_all()
 
-    def reach(self, position: int, newest: int) -> None:
-        """Say that everything up to there was put, and the newest time of a commit up to there."""
+    def reach(self, position: int) -> None:
+        """Say that everything up to there was put."""
         with self._changed:
-            self.reached, self._reached_at = position, newest
-            self._changed.notify_all()
+            self.reached = position
 
-    def begin(self, position: int, newest: int) -> None:
-        """Say that the snapshot is complete, and shows what was there at this position, at this time."""
+    def begin(self, cut: Cut) -> None:
+        """Say that the snapshot is complete, and shows what was there at a cut."""
         with self._changed:
-            self.start = self.reached = position
-            self.newest = self._reached_at = newest
+            self.start = self.reached = cut.position
+            self.newest = cut.newest
+            self.stands = cut.stands
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
@@ -119,28 +136,42 @@ class Tap:
                 self._changed.notify_all()
             yield rows
 
-    def take(self, seconds: float, most: int) -> list[Transaction]:
-        """The next transactions, of at least one and at most so many changes if there are more; waits for the first."""
+    def take(self, seconds: float) -> Share | None:
+        """The next share; waits for it."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._error, seconds)
+            self._changed.wait_for(lambda: self._shares or self._error, seconds)
             self._raise()
-            taken: list[Transaction] = []
-            while self._waiting and (not taken or most > 0):
-                taken.append(self._waiting.popleft())
-                most -= len(taken[-1].changes)
-                self._count -= len(taken[-1].changes)
+            if not self._shares:
+                return None
+            share = self._shares.popleft()
+            self._count -= sum(len(transaction.changes) for transaction in share.transactions)
             self._changed.notify_all()
-            return taken
+            return share
 
-    def passed(self) -> tuple[int, int] | None:
-        """The position up to which everything was taken, and the newest time of a commit there; None if some waits."""
+    def passed(self) -> int | None:
+        """The position up to which everything was taken; None if some waits."""
         with self._changed:
-            return None if self._waiting else (self.reached, self._reached_at)
+            return None if self._open or self._shares else self.reached
+
+    @property
+    def has_open(self) -> bool:
+        """Tells whether there are transactions behind the last cut."""
+        return bool(self._open)
+
+    @property
+    def has_share(self) -> bool:
+        """Tells whether a share was not taken yet."""
+        return bool(self._shares)
+
+    @property
+    def is_full(self) -> bool:
+        """Tells whether there are more changes behind the last cut than should wait for others."""
+        return bool(self._open) and self._count >= MOST_CHANGES // 2
 
     @property
     def is_empty(self) -> bool:
         """Tells whether nothing waits."""
-        return not self._waiting
+        return not (self._open or self._shares)
 
     def close(self) -> None:
         """Want nothing more."""
