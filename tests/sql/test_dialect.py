@@ -75,6 +75,15 @@ def test_every_declaration_of_the_corpus_is_read_and_rendered_back(file: str) ->
             "SELECT known.k FROM a for system_time as of d as known at e as known cross join b as known",
             "SELECT known.k FROM a FOR SYSTEM_TIME AS OF d AS KNOWN AT e AS known CROSS JOIN b AS known",
         ),
+        (
+            "SELECT b.id FROM b, UNNEST(b.c) AS d(e) CROSS JOIN UNNEST(f) WITH ORDINALITY AS g(h, number)",
+            "SELECT b.id FROM b CROSS JOIN UNNEST(b.c) AS d(e) CROSS JOIN UNNEST(f) WITH ORDINALITY AS g(h, `number`)",
+        ),
+        ("SELECT b FROM a, UNNEST(b) WITH ORDINALITY", "SELECT b FROM a CROSS JOIN UNNEST(b) WITH ORDINALITY"),
+        (
+            "SELECT * FROM a JOIN (VALUES (1, 'x'), (2, NULL)) AS v(b, c) ON a.b = v.b",
+            "SELECT * FROM a JOIN VALUES (1, 'x'), (2, NULL) AS v(b, c) ON a.b = v.b",
+        ),
         ("SELECT 'it''s', \"two\"", "SELECT 'it\\'s', 'two'"),
         (
             "SELECT sum(a) OVER (ORDER BY b range between interval '1' hour preceding and current row) FROM t",

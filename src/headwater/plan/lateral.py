@@ -1,8 +1,8 @@
 """LATERAL: an item of FROM that is computed for each row of those before it.
 
-A generator (`LATERAL VIEW EXPLODE(…)`, `UNNEST(…)`) gives a row per element. A subquery without FROM gives the row
-more columns. One that aggregates gives it the aggregates of the rows of its window, as a subquery that stands for a
-value does.
+A generator (`LATERAL VIEW EXPLODE(…)`, `UNNEST(…)`) gives a row per element, VALUES one for each of its rows that fits.
+A subquery without FROM gives the row more columns. One that aggregates gives it the aggregates of the rows of its
+window, as a subquery that stands for a value does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from headwater.plan.bind import bind
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression
 from headwater.plan.item import unique_name
+from headwater.plan.made_rows import ORDINALITY, of_values, with_ordinality
 from headwater.plan.scope import Scope, Source
 from headwater.plan.source import expand
 from headwater.plan.subquery import aggregated
@@ -29,18 +30,21 @@ Lower = Callable[[Context, exp.Query], Relation]
 
 def is_lateral(node: exp.Join) -> bool:
     """Tells whether an item of FROM is computed for each row."""
-    return isinstance(node.this, exp.Lateral | exp.Unnest)
+    return isinstance(node.this, exp.Lateral | exp.Unnest | exp.Values)
 
 
 def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Scope:
     """The scope with the columns of a LATERAL item."""
     item = node.this
+    if isinstance(item, exp.Values):
+        made = of_values(context, node, scope)
+        if made is not None:
+            return expand(context, scope, made)
+        return Scope(scope.stage, (*scope.sources, Source(item.alias, (), {}, complete=False)), scope.merged)
     _check_join(context, node)
-    if isinstance(item, exp.Unnest):
-        item = exp.Lateral(this=_rows_of(context, item.expressions[0], scope), alias=item.args.get("alias"))
-        if node.this.args.get("offset") or len(node.this.expressions) != 1:
-            hint = "Write LATERAL VIEW POSEXPLODE(…) t AS position, element."
-            context.refuse(NotSupportedYet, "uses UNNEST with more than one array", node, hint=hint)
+    unnest = item.this if isinstance(item, exp.Lateral) else item
+    if isinstance(unnest, exp.Unnest):
+        item = _unnested(context, unnest, item.args.get("alias"), scope)
     if not isinstance(item.this, exp.Subquery):
         item.set("outer", bool(item.args.get("outer")) or node.side.upper() == "LEFT")
         return expand(context, scope, item)
@@ -57,13 +61,21 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
     return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
 
 
-def _rows_of(context: Context, array: exp.Expr, scope: Scope) -> exp.Expr:
-    """The call that gives the rows of an UNNEST: the elements of an array, or the fields of each if they are rows."""
+def _unnested(context: Context, unnest: exp.Unnest, alias: exp.TableAlias | None, scope: Scope) -> exp.Lateral:
+    """The LATERAL item that gives the rows of an UNNEST: elements of an array, or their fields if they are structs.
+
+    WITH ORDINALITY each has its number too, from 1.
+    """
+    if len(unnest.expressions) != 1:
+        hint = "Write UNNEST(arrays_zip(…)), whose elements have a field of each."
+        context.refuse(NotSupportedYet, "uses UNNEST with more than one array", unnest, hint=hint)
+    array, number = unnest.expressions[0], unnest.args.get("offset")
     quiet = replace(context, findings=[])
     kind = expression(quiet, bind(quiet, array, scope), scope.stage).type
-    if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
-        return exp.Inline(this=array)
-    return exp.Explode(this=array)
+    if number:
+        return with_ordinality(array, kind, alias, number.name if isinstance(number, exp.Identifier) else ORDINALITY)
+    is_of_rows = pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)
+    return exp.Lateral(this=exp.Inline(this=array) if is_of_rows else exp.Explode(this=array), alias=alias)
 
 
 def _check_join(context: Context, node: exp.Join) -> None:

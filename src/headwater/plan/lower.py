@@ -19,7 +19,9 @@ from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
 from headwater.plan.calls import call_of, is_generator
 from headwater.plan.context import Context, Relation
+from headwater.plan.distinct_on import first_of_each, is_of_each
 from headwater.plan.expression import check_distinct, expression
+from headwater.plan.having import with_groups_apart
 from headwater.plan.item import Item, unique_name
 from headwater.plan.join import conjuncts_of, join
 from headwater.plan.lateral import is_lateral, lateral
@@ -80,7 +82,7 @@ def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str])
 
 def _select(context: Context, select: exp.Select) -> Relation:
     _refuse_clauses(context, select)
-    select = with_named_windows(context, select)
+    select = with_groups_apart(with_named_windows(context, first_of_each(context, select)))
     scope = _from(context, select)
     if scope is None:
         return NOTHING
@@ -127,14 +129,6 @@ def _refuse_clauses(context: Context, select: exp.Select) -> None:
             hint="Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). "
             "It will come.",
         )
-    clause = select.args.get("distinct")
-    if clause is not None and clause.args.get("on"):
-        keys = ", ".join(sql.spell(part) for part in clause.args["on"].unnest().iter_expressions() or ())
-        keys = keys or sql.spell(clause.args["on"].unnest())
-        order = [sql.spell(term) for term in select.args["order"].expressions] if select.args.get("order") else []
-        last = next((term for term in reversed(order) if term != keys), "at DESC")
-        hint = f"Write QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY {last}) = 1 in place of it."
-        context.refuse(QueryRefused, "uses DISTINCT ON, which Spark SQL doesn't have", clause, hint=hint)
 
 
 def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation:
@@ -143,9 +137,7 @@ def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation
     if query.args.get("offset"):
         hint = "Leave it out; whoever queries the view can page through it."
         context.refuse(QueryRefused, "skips rows with OFFSET", query.args["offset"], hint=hint)
-    distinct = query.args.get("distinct")
-    is_on = isinstance(distinct, exp.Distinct) and distinct.args.get("on")  # which is another finding
-    if (order is None and limit is None) or is_on:
+    if (order is None and limit is None) or is_of_each(query):
         return relation
     count = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression") if limit is not None else None
     if order is None or not (isinstance(count, exp.Literal) and count.is_int):

@@ -1,8 +1,9 @@
-"""Subqueries that stand for a value: an aggregate of the rows of the same window.
+"""Subqueries that stand for a value: an aggregate of the rows of the same window, or of all time.
 
 `amount > (SELECT avg(i.amount) FROM … AS i WHERE i.window_end = o.window_end)` is a left join with the aggregate,
 grouped by what the subquery compares with the row around it. One of these must be a window, so that both are there when
-it is over. A count of no rows is 0; any other aggregate of no rows is NULL.
+it is over; but not in a view that holds every row for ever. There it may also be a column of the one row that a key
+finds. A count of no rows is 0; any other aggregate of no rows is NULL.
 
 A subquery that is asked for rows inside an expression (`x OR EXISTS (SELECT …)`) stands for whether their count is
 more than 0.
@@ -20,15 +21,19 @@ from sqlglot import exp
 from headwater import sql
 from headwater.findings import NotSupportedYet, QueryRefused, UnboundedJoin
 from headwater.operators import Expression, Named, Project, Stage
-from headwater.plan.bind import bind_pair
+from headwater.plan.bind import bind, bind_pair
 from headwater.plan.calls import call_of, is_aggregate
 from headwater.plan.context import Context, Relation
+from headwater.plan.expression import expression
 from headwater.plan.join import conjuncts_of, pair
 from headwater.plan.positions import columns_of, locate, own_nodes
 from headwater.plan.scope import Scope
-from headwater.plan.source import source
+from headwater.plan.source import NOTHING, source
+from headwater.plan.spark_type import from_arrow, to_arrow
+from headwater.plan.typing.coercion import wider
 
 Lower = Callable[[Context, exp.Query], Relation]
+_NOWHERE = Scope(NOTHING.stage, (), {})
 _KEY, _VALUE = "__key", "value"
 _COUNTS = {"count", "count_if", "approx_count_distinct", "regr_count"}
 _PLAIN = {"expressions", "from_", "where", "kind", "hint", "operation_modifiers"}
@@ -133,25 +138,29 @@ def aggregated(
     context: Context, select: exp.Select, items: list[exp.Alias], scope: Scope, name: str, lower: Lower
 ) -> Scope | None:
     """The scope joined with the aggregates of a correlated SELECT under a name; None where it was refused."""
-    plain = {part for part, value in select.args.items() if value} <= _PLAIN
-    if not plain or not all(_is_aggregate(item.this) for item in items):
+    if not {part for part, value in select.args.items() if value} <= _PLAIN:
         refuse_value(context, select)
         return None
     own = Scope.of(*source(replace(context, findings=[]), select.args["from_"].this, lower))
     inner, equal, other = _split(select, own)
+    if not all(_is_aggregate(item.this) for item in items):
+        if not _is_of_one_row(context, own, [node for node, _ in equal]):
+            refuse_value(context, select)
+            return None
+        items = [exp.Alias(this=exp.First(this=item.this.copy()), alias=item.args["alias"].copy()) for item in items]
     if other:
         hint = "Compare with = only; a bound in time stands in the ON of a join, or in EXISTS."
         what = "compares the rows of a subquery that stands for a value by more than equality"
         context.refuse(QueryRefused, what, other[0], hint=hint)
         return None
-    if own.complete and not any(_is_window(node, own) for node, _ in equal):
+    if own.complete and not context.view.is_forever and not any(_is_window(node, own) for node, _ in equal):
         _refuse_unbounded(context, select)
         return None
-    grouped = _grouped(select, inner, [node for node, _ in equal], items)
+    keys = [_as_compared(context, node, own, outer, scope) for node, outer in equal]
+    grouped = _grouped(select, inner, keys, items)
     relation = lower(context, locate(grouped, select))  # type: ignore[arg-type]
-    nothing = Scope(relation.stage, (), {})
     conditions: list[exp.Expr] = [
-        exp.EQ(this=bind_pair(context, node, scope, nothing), expression=exp.column(f"{_KEY}{number}", table="r"))
+        exp.EQ(this=bind_pair(context, node, scope, _NOWHERE), expression=exp.column(f"{_KEY}{number}", table="r"))
         for number, (_, node) in enumerate(equal)
     ]
     joined = pair(context, scope, Scope.of(name, relation), "left", conditions, select)
@@ -161,11 +170,31 @@ def aggregated(
     return shown.on(_with_zeros(shown.stage, [last.columns[count.lower()] for count in counts])) if counts else shown
 
 
+def _as_compared(context: Context, node: exp.Expr, own: Scope, outer: exp.Expr, scope: Scope) -> exp.Expr:
+    """The expression to group by, of the type in which it is compared: '1' and '01' are two texts, and one number."""
+    quiet = replace(context, findings=[])
+    inside = from_arrow(expression(quiet, bind(quiet, node, own), own.stage).type)
+    around = from_arrow(expression(quiet, bind(quiet, outer, scope), scope.stage).type)
+    both = wider(inside, around)
+    if quiet.findings or both is None or not both.is_known or both == inside:
+        return node
+    return sql.cast(node.copy(), to_arrow(both))
+
+
 def _is_aggregate(node: exp.Expr) -> bool:
     """Tells whether an expression has a value for no rows too: one count, or aggregates that are NULL then."""
     calls = [inner for inner in node.walk(prune=is_aggregate) if is_aggregate(inner)]
     names = {call.info.name for inner in calls if (call := call_of(inner)) is not None}
     return bool(calls) and (not names & _COUNTS or calls == [node])
+
+
+def _is_of_one_row(context: Context, own: Scope, compared: list[exp.Expr]) -> bool:
+    """Tells whether a subquery has one row at most: what tells its rows apart is compared, and no row is replaced."""
+    if not context.view.is_forever or own.stage.identity is None:
+        return False
+    fields = [field for node in compared if isinstance(node, exp.Column) for field in own.find(node.name, node.table)]
+    known = {field.name for field in fields}
+    return all(part.column in known for part in own.stage.identity)
 
 
 def _counts(node: exp.Expr) -> bool:

@@ -25,7 +25,8 @@ from headwater.sql.nodes import (
 )
 
 _REWRITTEN = (
-    exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From, exp.ILike, exp.Pivot, exp.Select, exp.Table, exp.WithinGroup,
+    exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From, exp.ILike, exp.Pivot, exp.Select, exp.Table, exp.Unnest,
+    exp.WithinGroup,
 )  # fmt: skip
 """The nodes that sqlglot writes in other words for the sake of older Sparks."""
 
@@ -70,6 +71,14 @@ class HeadwaterGenerator(SparkGenerator):
     def datatype_sql(self, expression: exp.DataType) -> str:
         spelled = super().datatype_sql(expression)
         return f"{spelled} NOT NULL" if expression.args.get("nullable") is False else spelled
+
+    def unnest_sql(self, expression: exp.Unnest) -> str:
+        alias, number = expression.args.get("alias"), expression.args.get("offset")
+        named = alias
+        if alias is not None and isinstance(number, exp.Identifier):
+            named = exp.TableAlias(this=alias.this, columns=[*alias.columns, number])
+        spelled = f"UNNEST({self.expressions(expression, flat=True)}){' WITH ORDINALITY' if number else ''}"
+        return f"{spelled} AS {self.sql(named)}" if named else spelled
 
     def version_sql(self, expression: exp.Version) -> str:
         return f"FOR SYSTEM_TIME AS OF {self.sql(expression, 'expression')}"

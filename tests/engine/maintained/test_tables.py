@@ -47,6 +47,38 @@ QUERIES = {
         "number",
         "SELECT v.number, v.order_id, o.status FROM visits v JOIN orders o ON o.id = v.order_id",
     ),
+    "above_average": ("", "SELECT id, total FROM orders WHERE total > (SELECT avg(total) FROM orders)"),
+    "beside_the_whole": (
+        "",
+        "SELECT id, (SELECT count(*) FROM orders) AS n, (SELECT max(i.total) FROM orders i WHERE i.region = o.region) "
+        "AS most FROM orders o",
+    ),
+    "seen": (
+        "",
+        "SELECT id, (SELECT count(*) FROM visits v WHERE v.order_id = o.id) AS visits, "
+        "EXISTS (SELECT 1 FROM regions r WHERE r.id = o.region) AS known FROM orders o",
+    ),
+    "either_way": (
+        "",
+        "SELECT id FROM orders o WHERE status = 'paid' OR EXISTS (SELECT 1 FROM regions r WHERE r.id = o.region)",
+    ),
+    "asked_by_key": (
+        "",
+        "SELECT id, (SELECT r.name FROM regions r WHERE r.id = o.region) AS name FROM orders o",
+    ),
+    "busy": (
+        "",
+        "SELECT region, count(*) AS n FROM orders GROUP BY region HAVING count(*) >= (SELECT count(*) FROM regions)",
+    ),
+    "known_only": (
+        "",
+        "SELECT region, max(total) AS most FROM orders o GROUP BY region "
+        "HAVING EXISTS (SELECT 1 FROM regions r WHERE r.id = o.region) OR min(total) < 1",
+    ),
+    "of_large_ones": (
+        "",
+        "SELECT id, status FROM orders o WHERE total >= (SELECT max(i.total) FROM orders i WHERE i.status = o.status)",
+    ),
     "all_in_all": ("", "SELECT count(*) AS n, sum(total) AS total FROM orders"),
 }
 

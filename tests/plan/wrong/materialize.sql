@@ -35,13 +35,24 @@ SUBSCRIBE TO spend;
 -- finding: "SUBSCRIBE" doesn't start a declaration
 -- hint: Ask `headwater watch VIEW`.
 
---- DISTINCT ON
-SELECT DISTINCT ON (customer) customer, id, at FROM orders ORDER BY customer, at DESC;
--- finding: uses DISTINCT ON, which Spark SQL doesn't have
--- hint: Write QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at DESC) = 1 in place of it.
--- mend: DISTINCT ON (customer)  ==> 
--- mend: ORDER BY customer, at DESC ==> QUALIFY row_number() OVER (PARTITION BY customer ORDER BY at DESC) = 1
--- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = '30 days')
+--- DISTINCT ON without an order
+SELECT DISTINCT ON (customer, window_end) customer, window_end, id FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE);
+-- finding: keeps one row of each without saying which, with DISTINCT ON
+-- hint: Add ORDER BY customer, window_end, and what comes first, like at DESC.
+-- mend: INTERVAL '1' MINUTE) ==> INTERVAL '1' MINUTE) ORDER BY customer, window_end, at DESC
+
+--- DISTINCT ON with LIMIT
+SELECT DISTINCT ON (customer, window_end) customer, window_end, id FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)
+ORDER BY customer, window_end, amount DESC LIMIT 3;
+-- finding: has both DISTINCT ON and LIMIT
+-- hint: Let a view of its own, or a subquery, have the first row of each.
+-- mend:  LIMIT 3 ==> 
+
+--- DISTINCT ON with QUALIFY
+SELECT DISTINCT ON (customer, window_end) customer, window_end, id FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)
+QUALIFY row_number() OVER (PARTITION BY customer, window_end ORDER BY amount) = 1 ORDER BY customer, window_end, at;
+-- finding: has both DISTINCT ON and QUALIFY
+-- hint: Let one of them be a condition of a subquery.
 
 --- WITH MUTUALLY RECURSIVE
 WITH MUTUALLY RECURSIVE reach (id STRING) AS (SELECT id FROM orders UNION SELECT id FROM reach) SELECT id FROM reach;

@@ -220,6 +220,24 @@ SELECT * FROM orders GROUP BY customer;
 -- finding: groups rows for ever
 -- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY customer, window_start,
 
+--- VALUES of rows of other lengths
+SELECT o.id, v.name FROM orders o JOIN (VALUES ('a', 'Alpha'), ('b')) AS v (customer, name) ON v.customer = o.customer;
+-- finding: reads VALUES of rows that have not as many values as columns
+-- hint: Write 2 values in each row.
+-- mend: ('b') ==> ('b', NULL)
+
+--- VALUES from the other side
+SELECT o.id, v.name FROM orders o RIGHT JOIN (VALUES ('a', 'Alpha')) AS v (customer, name) ON v.customer = o.customer;
+-- finding: joins VALUES from the other side
+-- hint: Write JOIN, LEFT JOIN or CROSS JOIN.
+-- mend: RIGHT JOIN ==> LEFT JOIN
+
+--- VALUES with USING
+SELECT o.id, v.name FROM orders o JOIN (VALUES ('a', 'Alpha')) AS v (customer, name) USING (customer);
+-- finding: joins VALUES with USING
+-- hint: Write ON, with the columns of both sides.
+-- mend: USING (customer) ==> ON v.customer = o.customer
+
 --- VALUES
 VALUES (1, 'a'), (2, 'b');
 -- finding: a view is a query

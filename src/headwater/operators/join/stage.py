@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Literal
@@ -17,7 +17,7 @@ from headwater.operators.expression import Expression, read_by
 from headwater.operators.finality import Finality
 from headwater.operators.kept import Kept, after
 from headwater.operators.scan.stage import is_table, scans_of
-from headwater.operators.stage import NONE, Identity, Stage, renamed
+from headwater.operators.stage import NONE, GroupKey, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
 from headwater.operators.tolerance import Tolerances
 from headwater.operators.written import given_names
@@ -181,25 +181,45 @@ class Join(Stage):
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:
-        """Those of both rows of a pair; of one where the other one only decides, or is the one row of a table."""
-        names: dict[tuple[str, str], str] = {}
-        for (side, name), column in zip(self.renames, self.columns, strict=True):
-            names.setdefault((side, name.lower()), column.name)
-        left = renamed(self.left.identity, lambda name: names.get(("left", name.lower())))
+        """Those of both rows of a pair; of one where the other one only decides, or is the one of a key."""
+        left, right = (renamed(below.identity, self._shown(number)) for number, below in enumerate(self.inputs))
         if self.is_one_sided or (self.kind in ("inner", "left") and self._asks_by_key(1)):
             return left
-        right = renamed(self.right.identity, lambda name: names.get(("right", name.lower())))
         if self.kind in ("inner", "right") and self._asks_by_key(0):
             return right
         return (*left, *right) if left and right else None
 
+    @property
+    def group_key(self) -> GroupKey | None:
+        """That of the groups on its left over all of time, where each is paired with one row at most."""
+        below = self.left.group_key
+        if below is None or any(field.is_window_bound for field in below.fields):
+            return None
+        if not self.is_one_sided and (self.kind not in ("inner", "left") or not self._asks_by_key(1)):
+            return None
+        shown = self._shown(0)
+        return below._replace(
+            shown_as={name: shown(column) if column else None for name, column in below.shown_as.items()}
+        )
+
+    def _shown(self, side: int) -> Callable[[str], str | None]:
+        """Tells what columns of a side are called here."""
+        names: dict[str, str] = {}
+        for (of, name), column in zip(self.renames, self.columns, strict=True):
+            if of == ("left", "right")[side]:
+                names.setdefault(name.lower(), column.name)
+        return lambda name: names.get(name.lower())
+
     def _asks_by_key(self, side: int) -> bool:
-        """Tells whether a side is a table that is asked for its row of a key, so that there is no more than one."""
-        table = self.inputs[side]
-        if not is_table(table) or not table.identity:
-            return False
-        asked = {pair[side].reads[0] for pair in self.equal if pair[side].is_column and _are_of_one_type(*pair)}
-        return {part.column for part in table.identity} <= asked
+        """Tells whether a side is asked for its row of a key, so that there is no more than one."""
+        asked, below = self._asked(side), self.inputs[side]
+        if is_table(below) and below.identity and {part.column for part in below.identity} <= asked:
+            return True
+        return _tells_one(below, asked)
+
+    def _asked(self, side: int) -> set[str]:
+        """The columns of a side that must be equal to something of the other one."""
+        return {pair[side].reads[0] for pair in self.equal if pair[side].is_column and _are_of_one_type(*pair)}
 
     @property
     def tolerances(self) -> Tolerances:
@@ -216,6 +236,14 @@ class Join(Stage):
         if self.window is not None:
             text += f" in the same {spell_window(self.window)}"
         return f"{text} where {self.residual}" if self.residual else text
+
+
+def _tells_one(below: Stage, asked: set[str]) -> bool:
+    """Tells whether a side has one group at most that these columns have given values in, over all of time."""
+    group = below.group_key
+    if group is None or any(field.is_window_bound for field in group.fields):
+        return False
+    return {group.shown_as[field.name] for field in group.fields} <= asked
 
 
 def _are_of_one_type(one: Expression, other: Expression) -> bool:
