@@ -94,9 +94,10 @@ class BatchView:
     @property
     def reached(self) -> datetime:
         """The instant up to which the view is final, but for its own delay."""
-        topics = {name: commit for name, commit in self.upto.items() if name not in self.views}
+        read = {scan.relation for scan in self.planned.scans} - self.views.keys()
+        topics = {name: commit for name, commit in self.upto.items() if name in read}
         watermarks = [view.watermark for view in self.views.values()]
-        return min([*watermarks, *([reached_by(self.planned.physical.pace, self.logs, topics)] if topics else [])])
+        return min([*watermarks, *([reached_by(self.planned, self.logs, topics)] if topics else [])])
 
     def lowering(self, spark: SparkSession, tally: Tally | None = None) -> Lowering:
         """The lowering of the view's stages over these commits."""
@@ -106,6 +107,8 @@ class BatchView:
             if stage.relation in self.views:
                 return self.views[stage.relation].scan(spark, stage)
             first, last = 1 + (self.after or {}).get(stage.relation, -1), self.upto[stage.relation]
+            if stage in self.planned.looked_up:
+                return batch_scan(spark, self.logs[stage.relation], stage, pace, 0, last)
             if self.between is None or paced_by(stage, pace) is None:
                 return batch_scan(spark, self.logs[stage.relation], stage, pace, first, last)
             since, until = self.between

@@ -90,6 +90,8 @@ def _only(spark: SparkSession, view: BatchView, wanted: Scan, first: RowPosition
 
     def rows(scan: Scan) -> DataFrame:
         log = view.logs[scan.relation]
+        if scan in view.planned.looked_up:
+            return batch_scan(spark, log, scan, pace, 0, view.upto[scan.relation])
         if scan is not wanted:
             return batch_scan(spark, log, scan, pace, 1, 0)
         frame = batch_scan(spark, log, scan, pace, first[0], last[0])

@@ -95,14 +95,14 @@ def _whole(view: BatchView) -> BatchView:
 
 def _still_open(view: BatchView, groups: DataFrame) -> DataFrame:
     """Those that the failing batch could add to: open where it begins."""
-    return groups.where(_closes_at(view) > F.lit(reached_by(view.planned.physical.pace, view.logs, view.after or {})))
+    return groups.where(_closes_at(view) > F.lit(reached_by(view.planned, view.logs, view.after or {})))
 
 
 def _shown(view: BatchView, groups: DataFrame) -> DataFrame:
     """Those of which the batch computes rows: all or, if rows are final, the ones that it closes."""
     if view.planned.emit is not Emit.FINAL:
         return groups
-    return groups.where(_closes_at(view) <= F.lit(reached_by(view.planned.physical.pace, view.logs, view.upto)))
+    return groups.where(_closes_at(view) <= F.lit(reached_by(view.planned, view.logs, view.upto)))
 
 
 def _closes_at(view: BatchView) -> Column:

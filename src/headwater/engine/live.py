@@ -188,15 +188,14 @@ class LiveView:
         gone = kept is not None and self.planned.emit is Emit.CHANGES
         deletes = changed.filter(pc.invert(kept)) if gone else changed.slice(0, 0)
         commits = self.checkpoint.commits(number)
-        pace = self.planned.physical.pace
         begun = self.checkpoint.commits(number - 1) if self.planned.emit is Emit.FINAL else commits
         return Changes(
             number,
             typed(self.planned, upserts),
             typed(self.planned, deletes).select(list(self.key)),
             commits,
-            reached_by(pace, self.logs, commits),
-            reached_by(pace, self.logs, {**dict.fromkeys(commits, 0), **begun}),
+            reached_by(self.planned, self.logs, commits),
+            reached_by(self.planned, self.logs, {**dict.fromkeys(commits, 0), **begun}),
             ledger,
             effort,
         )

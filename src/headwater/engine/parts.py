@@ -117,7 +117,7 @@ class PartsView(SettleView):
         """The values that new rows have in the keys of groups that are columns of the log: they touch no others."""
         if not step.read:
             return {}
-        (rows,) = step.read.values() if self._how.grouped_by else ({},)
+        rows = step.read[self.planned.scans[0]] if self._how.grouped_by else {}
         return {key: pc.unique(rows[column]) for key, column in self._how.grouped_by}
 
     def _step(

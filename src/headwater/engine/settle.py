@@ -30,6 +30,7 @@ from headwater.engine.difference import difference
 from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.kept import KeptRows
+from headwater.engine.known import with_known
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
 from headwater.engine.prepared import PreparingSession
@@ -80,7 +81,8 @@ class Ends:
 
     def at_cut(self, commits: Mapping[str, int], ends: Mapping[str, int]) -> Mapping[str, int]:
         """Ends of a slice that are a cut: the last one before these, the next one, or where it goes at most."""
-        logs = {stream.log: name for name, stream in self.near.items()}
+        read = {scan.relation for scan in self.planned.scans}  # of a table that is looked up more may be read
+        logs = {stream.log: name for name, stream in self.near.items() if name in read}
         for together in shared(logs):
             names = [logs[log] for log in together]
             if all(self.near[name].ends_at(ends[name]) for name in names):
@@ -107,9 +109,9 @@ class Ends:
         step = self.planned.physical.step
         if step is None or step.adds is not None or step.looks_back == "everything":
             return False
-        pace, logs = self.planned.physical.pace, {name: stream.log for name, stream in self.near.items()}
+        planned, logs = self.planned, {name: stream.log for name, stream in self.near.items()}
         begin = {name: max(commit, min(1, ends[name])) for name, commit in commits.items()}
-        return reached_by(pace, logs, ends) - reached_by(pace, logs, begin) < self.planned.physical.reach
+        return reached_by(planned, logs, ends) - reached_by(planned, logs, begin) < planned.physical.reach
 
 
 def _ends(streams: Mapping[str, LogStream], commits: Mapping[str, int]) -> dict[str, int]:
@@ -252,7 +254,7 @@ class SettleView:
     def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; None at the heads."""
         begin = at.commits if at else dict.fromkeys(self.logs, 0)
-        upto = ends.at_cut(begin, ends.behind(begin))
+        upto = with_known(self.planned, self.logs, ends.at_cut(begin, ends.behind(begin)))
         return None if at is not None and upto == dict(at.commits) else self._slice(spark, at, upto)
 
     def _is_apart(self, following: Slice) -> bool:
@@ -310,7 +312,7 @@ class SettleView:
         return self._memory.sessions[0]
 
     def _columns(self, topic: str) -> list[str]:
-        return [column.name for scan in self.planned.scans if scan.relation == topic for column in scan.columns]
+        return [column.name for scan in self.planned.reading if scan.relation == topic for column in scan.columns]
 
     # The open part
 

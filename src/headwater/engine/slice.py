@@ -122,6 +122,8 @@ class Slice(Span):
 
         def scan(stage: Scan) -> DataFrame:
             log, after = self.logs[stage.relation], self.after(stage.relation)
+            if stage in self.planned.looked_up:
+                return self._changes(stage, after)
             if stage in self.gone:
                 return memory_scan(self._frame(stage, self.gone[stage]), stage, self.pace)
             rows = batch_scan(self.spark, log, stage, self.pace, 0, after, since, after, until)
@@ -184,6 +186,8 @@ class Slice(Span):
             if stage in self.read and only_new == (self.step.adds is not None):
                 frame = self.frames.get(stage) or self._frame(stage, self.read[stage])
                 return memory_scan(frame, stage, self.pace, moved=self.step.paired)
+            if stage in self.planned.looked_up:
+                return self._changes(stage, self.upto[stage.relation])
             log, reach = self.logs[stage.relation], self._reaches[stage.relation]
             if self.step.looks_back == "nothing" or (only_new and self.step.looks_back != "events"):
                 rows = batch_scan(self.spark, log, stage, self.pace, reach.after + 1, reach.last)
@@ -195,6 +199,10 @@ class Slice(Span):
         lowering = replace(lowering, sliced=True, retention=self.planned.retention)
         lowering = replace(lowering, settled_at=self.settled_at, began_at=self.began_at)
         return lowering if self.step.looks_back == "everything" else replace(lowering, taken=self._taken)
+
+    def _changes(self, stage: Scan, last: int) -> DataFrame:
+        """The changes of a table that is looked up, whenever they came."""
+        return batch_scan(self.spark, self.logs[stage.relation], stage, self.pace, 0, last)
 
     def _frame(self, stage: Scan, rows: pa.Table) -> DataFrame:
         """Rows of a scan that are in memory."""

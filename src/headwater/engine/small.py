@@ -103,7 +103,34 @@ class SmallSlices:
             if rows is None or sum(table.num_rows for table in tables.values()) + rows.num_rows > FEW:
                 return None
             tables[scan] = rows
+        return self._with_known(reaches, tables)
+
+    def _with_known(self, reaches: Mapping[str, Reach], tables: dict[Scan, pa.Table]) -> Mapping[Scan, pa.Table] | None:
+        """These rows, and of tables that are looked up the changes of keys that they ask for; None if too many."""
+        for scan in self.planned.looked_up:
+            log, last = self.logs[scan.relation], reaches[scan.relation].last
+            asked = self._asked_for(log, scan, tables)
+            rows = read_again(log, partial(self._changes, log, scan, last, asked))
+            if rows is None:
+                return None
+            tables[scan] = rows
         return tables
+
+    def _changes(
+        self, log: TopicLog, scan: Scan, last: int, asked: Sequence[Mapping[str, pa.Array]]
+    ) -> pa.Table | None:
+        """The changes of keys that are asked for, of all if that isn't known."""
+        if asked and not any(len(values) for each in asked for values in each.values()):  # a tick asks for nothing
+            return self._filtered(log, scan, [], [])
+        files = log.snapshot().between(0, last)
+        if sum(file.rows for file in files) > (MANY if asked else FEW):
+            return None
+        masks = []
+        for file in files:
+            read = pc.less_equal(self.kept.read(log, file, ["_commit"])["_commit"], last)
+            masks.append(reduce(pc.or_, [self._among(log, file, each, read) for each in asked]) if asked else read)
+        few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
+        return self._filtered(log, scan, files, masks) if few else None
 
     def gone(
         self, commits: Mapping[str, int], between: tuple[datetime, datetime] | None

@@ -68,7 +68,7 @@ class Span:
     @cached_property
     def reached(self) -> datetime:
         """The watermark at the end."""
-        return reached_by(self.pace, self.logs, self.upto)
+        return reached_by(self.planned, self.logs, self.upto)
 
     @property
     def settled_at(self) -> datetime:

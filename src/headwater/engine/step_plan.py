@@ -86,7 +86,7 @@ def _inputs(some: Slice) -> list[Input]:
 
 def _scans(some: Slice) -> list[Scan]:
     """The scans of a view; those of equal rows are one."""
-    return list(dict.fromkeys(some.planned.scans))
+    return list(dict.fromkeys(some.planned.reading))
 
 
 def _name(number: int) -> str:

@@ -12,16 +12,15 @@ from headwater.log.cut import cut_by_name
 from headwater.log.read import passed_at, watermark_at
 from headwater.model import schema_of
 from headwater.plan import PlannedView
-from headwater.plan.physical.pace import Pace
 
 Logs = Mapping[str, TopicLog]
 _MARGIN = timedelta(seconds=1)
 
 
-def reached_by(pace: Pace, logs: Logs, upto: Mapping[str, int]) -> datetime:
-    """The end of what is final at this pace, but for its own delay: the least that its topics have reached."""
-    clock = watermark_at if pace.stamp == "_watermark" else passed_at
-    return min(clock(logs[topic], commit) for topic, commit in upto.items())
+def reached_by(planned: PlannedView, logs: Logs, upto: Mapping[str, int]) -> datetime:
+    """The end of what is final of a view, but for its own delay: the least that the topics of its rows have reached."""
+    clock = watermark_at if planned.physical.pace.stamp == "_watermark" else passed_at
+    return min(clock(logs[topic], upto[topic]) for topic in {scan.relation for scan in planned.scans} & upto.keys())
 
 
 def heads_of(planned: PlannedView, logs: Logs) -> dict[str, int]:

@@ -148,6 +148,10 @@ class Clock:
         """Let it be known that it is that late, in the time of arrival; before anything has come there is no need."""
         return replace(self, ticked=to) if self.arrived and to > self.present else self
 
+    def pass_beyond(self, at: int, now: int) -> Clock:
+        """Let nothing arrive at an instant any more, nor before it."""
+        return self if self.present > at else replace(self, ticked=max(at + 1, now))
+
     def _active(self, arrived: int) -> Mapping[str, SourceClock]:
         idle = self.rules.idle
         if idle is None:

@@ -307,6 +307,11 @@ def passed_at(log: TopicLog, commit: int) -> datetime:
     return instant(max(clock.get("arrived", 0), clock.get("ticked", 0)) // MILLISECOND * MILLISECOND)
 
 
+def last_arrival(log: TopicLog, commit: int) -> int:
+    """The last arrival of a row up to a commit, in microseconds."""
+    return int(_clock_at(log, commit).get("arrived", 0))
+
+
 def _clock_at(log: TopicLog, commit: int) -> Mapping[str, Any]:
     for number in range(commit, -1, -1):
         entry = log.entries.read(number)

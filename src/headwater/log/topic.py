@@ -165,10 +165,13 @@ class TopicLog:
         now = microseconds(self.now())
         return self._move(lambda clock: clock if (after := clock.tick(now)) == clock else after.pass_on(now))
 
-    def pass_time(self) -> Appended:
-        """Tell how late it is in the time of arrival, and leave the watermark where it is."""
+    def pass_time(self, beyond: int | None = None) -> Appended:
+        """Tell how late it is in the time of arrival, and leave the watermark where it is.
+
+        With `beyond` (microseconds) it is told only if something could still arrive at that instant or before it.
+        """
         now = microseconds(self.now())
-        return self._move(lambda clock: clock.pass_on(now))
+        return self._move(lambda clock: clock.pass_on(now) if beyond is None else clock.pass_beyond(beyond, now))
 
     def expect(self, sources: Sequence[str]) -> Appended:
         """Wait for these sources before they have sent anything: each holds the watermark until it is idle."""

@@ -77,7 +77,7 @@ class Catalog:
 
     def logs(self, planned: PlannedView) -> dict[str, TopicLog]:
         """The logs that a view reads, by name: of topics, and the derived ones of other views."""
-        return {scan.relation: self._log(scan) for scan in planned.scans}
+        return {scan.relation: self._log(scan) for scan in planned.reading}
 
     def views_read(self, planned: PlannedView) -> dict[str, PlannedView]:
         """The views that a view reads itself, by name."""

@@ -177,7 +177,7 @@ def _ways(plan: Plan, view: PlannedView, topic: str) -> frozenset[str]:
     upstream = plan.graph.upstream
     return frozenset(
         scan.relation
-        for scan in view.scans
+        for scan in view.reading
         if scan.relation == topic or (scan.kind == "view" and topic in upstream(scan.relation))
     )
 

@@ -10,6 +10,7 @@ SQL. It names no Spark class: the modules `lowering` beside the stages do, and w
     Assign       window bounds added to each row, once per window the row is in
     Join         two inputs by equality, within a time bound, or in the same window
     AsOfJoin     rows with those of a table, as it was at an instant of each
+    AsKnownJoin  rows with those of a table, as it was known when each arrived
     Late         the rows that came too late for another view
     Union        the rows of several inputs
     Deduplicate  one row per key
@@ -21,6 +22,7 @@ SQL. It names no Spark class: the modules `lowering` beside the stages do, and w
 
 from headwater.operators.aggregate.stage import Aggregate, Call, Stability
 from headwater.operators.apply.stage import Apply
+from headwater.operators.as_known_join.stage import AsKnownJoin
 from headwater.operators.as_of_join.stage import AsOfJoin
 from headwater.operators.assign.stage import Assign, Panes
 from headwater.operators.deduplicate.stage import Deduplicate
@@ -40,6 +42,7 @@ __all__ = [
     "Aggregate",
     "Ancestor",
     "Apply",
+    "AsKnownJoin",
     "AsOfJoin",
     "Assign",
     "Call",

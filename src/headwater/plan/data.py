@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from headwater import model
 from headwater.operators import Ancestor, Scan, Stage
+from headwater.operators.as_known_join.stage import looked_up_by
 from headwater.operators.scan.stage import scans_of
 from headwater.plan.execution import executions
 from headwater.plan.physical.key import Key
@@ -45,7 +46,8 @@ def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, pro
         kept["every"] = _data(view.every)
     if view.serving.layout is not None:
         kept["layout"] = _data((view.serving.layout, view.serving.score, view.serving.group))
-    if filled := {scan.relation: columns for scan in scans_of(root) if (columns := _filled(scan, project))}:
+    scans = [*scans_of(root), *(join.table for join in looked_up_by(root))]
+    if filled := {scan.relation: columns for scan in scans if (columns := _filled(scan, project))}:
         kept["filled"] = filled
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 

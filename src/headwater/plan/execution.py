@@ -136,7 +136,7 @@ def as_they_come(view: model.View, root: Stage) -> bool:
         return False
     if any(is_table(scan) or scan.within is not None for scan in scans_of(root)):
         return False
-    if shows_events(root) or _not_live(view, root) is None:
+    if _is_row_by_row(root) or shows_events(root) or _not_live(view, root) is None:
         return True
     return view.emit is not Emit.FINAL and key_of(view, root)[0].kind != "row"
 

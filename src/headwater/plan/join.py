@@ -2,8 +2,8 @@
 
 That something is a time bound in the condition (an *interval join*), equality of the windows of both sides (a *window
 join*), or `FOR SYSTEM_TIME AS OF`, which asks a versioned table for its row at the time of the other side's row (an
-*as-of join*). Behind a join, the columns of both sides live in one stage: a name that both have gets its source before
-it.
+*as-of join*), or for the one that was known when that row arrived (an *as-known join*). Behind a join, the columns of
+both sides live in one stage: a name that both have gets its source before it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from headwater.operators import (
     Stage,
     TimeBound,
 )
+from headwater.operators.as_known_join.stage import as_known
 from headwater.operators.assign.stage import is_windowed
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.plan.as_of import REPLAY, as_of
@@ -127,6 +128,7 @@ def pair(
         stage = AsOfJoin(
             fields, *sides, asked.kind, asked.key, asked.equal, residual, renames, asked.time, origin=origin
         )
+        stage = stage if asked.known is None else as_known(stage, asked.known)
     else:
         complete = left.complete and right.complete
         limits = _limits(context, left, right, split, at) if complete else (None, None)

@@ -44,7 +44,8 @@ def instead_of_as_of(left: Scope, right: Scope, join: str = "JOIN") -> str:
         if scan.watermarked:
             return f"Write {joined}."
         return (
-            f"Declare when its rows changed, with WATERMARK FOR {scan.time or 'changed_at'} AS …, and write {joined}."
+            f"Declare when its rows changed, with WATERMARK FOR {scan.time or 'changed_at'} AS …, and write {joined}; "
+            f"or write FOR SYSTEM_TIME AS OF {arrival_of(left)}, for what was known when a row arrived."
         )
     at = f"{name}.{(scan.time if scan is not None else None) or 'at'}"
     row = f"{time.rpartition('.')[0]}.id" if "." in time else "id"
@@ -58,3 +59,10 @@ def time_of(scope: Scope) -> str:
     """The event time of a side as its author would write it."""
     times = with_role(scope.stage, Role.EVENT_TIME, Role.WINDOW_TIME, Role.WINDOW_END)
     return scope.spell(times[0].name) if times else "at"
+
+
+def arrival_of(scope: Scope) -> str:
+    """The arrival of the rows of a side as its author would write it."""
+    sources = (source.name for source in scope.sources if source.name and "_arrived_at" in source.columns)
+    name = next(sources, None)
+    return f"{name}._arrived_at" if name else "_arrived_at"

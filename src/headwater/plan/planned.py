@@ -9,6 +9,7 @@ from datetime import timedelta
 from headwater import model
 from headwater.errors import CheckFailed, Finding, UnknownOutlet, UnknownView
 from headwater.operators import Ancestor, Field, Scan, Stage
+from headwater.operators.as_known_join.stage import looked_up_by
 from headwater.operators.scan.stage import scans_of
 from headwater.plan.graph import Graph
 from headwater.plan.physical.execution import Execution
@@ -45,12 +46,22 @@ class PlannedView:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The topics and views whose rows it reads, by name; for an inlined view, what that one reads."""
-        return tuple(sorted({scan.relation for scan in self.scans}))
+        return tuple(sorted({scan.relation for scan in self.reading}))
 
     @property
     def scans(self) -> tuple[Scan, ...]:
-        """The stages that read the log."""
+        """The stages whose rows it is made of, and by whose time it runs."""
         return tuple(scans_of(self.root))
+
+    @property
+    def looked_up(self) -> tuple[Scan, ...]:
+        """The tables that it looks up as they were known: they have no say in its time."""
+        return tuple(dict.fromkeys(join.table for join in looked_up_by(self.root)))
+
+    @property
+    def reading(self) -> tuple[Scan, ...]:
+        """Everything that reads the log."""
+        return (*self.scans, *self.looked_up)
 
     @property
     def time(self) -> Field | None:
@@ -112,7 +123,7 @@ class PlannedView:
     @property
     def reads(self) -> frozenset[Ancestor]:
         """Every column of a topic that decides what the view's rows are: values, filters, keys and conditions."""
-        return frozenset(ancestor for scan in self.scans for field in scan.columns for ancestor in field.ancestors)
+        return frozenset(ancestor for scan in self.reading for field in scan.columns for ancestor in field.ancestors)
 
 
 def sight_of(view: model.View) -> timedelta | None:

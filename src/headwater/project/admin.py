@@ -135,7 +135,7 @@ class Administration:
     def readers_of(self, topic: str) -> list[str]:
         """The views that read a topic themselves."""
         views = self._declarations.plan().views.values()
-        return [view.name for view in views if any(scan.relation == topic for scan in view.scans)]
+        return [view.name for view in views if any(scan.relation == topic for scan in view.reading)]
 
     def audit(self, last: int | None = None) -> list[Act]:
         """The acts that were done to the project, by whom and when, oldest first; the `last` so many."""

@@ -73,7 +73,7 @@ class Way:
         position = await self._positions.of(view)
         if position is None:
             return False
-        for scan in self._project.plan().view(view).scans:
+        for scan in self._project.plan().view(view).reading:
             if not await self._has(scan.relation, scan.kind, dict(position.commits)):
                 return False
         self._reached.setdefault(view, position.watermark)

@@ -170,8 +170,9 @@ CREATE STREAM visits (page STRING, at TIMESTAMP, WATERMAK FOR at AS at - INTERVA
 
 --- a lookup join
 SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.customer;
--- finding: asks for a table as of something that is not the event time
--- hint: Write FOR SYSTEM_TIME AS OF o.at.
+-- finding: asks for a table as of the time of processing
+-- hint: Write FOR SYSTEM_TIME AS OF o._arrived_at: what was known when the row arrived.
+-- mend: PROCTIME() ==> o._arrived_at
 
 --- TUMBLE with size and column the other way round
 SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, INTERVAL '1' MINUTE, DESCRIPTOR(at)) GROUP BY window_end;

@@ -127,7 +127,7 @@ SELECT o.id, c.name FROM orders o JOIN countries FOR SYSTEM_TIME AS OF o.at c ON
 --- a join with a table at another time
 SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.day c ON o.customer = c.customer;
 -- finding: asks for a table as of something that is not the event time
--- hint: Write FOR SYSTEM_TIME AS OF o.at.
+-- hint: Write FOR SYSTEM_TIME AS OF o.at; or o._arrived_at, for what was known on arrival.
 
 --- an as-of of a stream
 SELECT o.id, p.paid FROM orders o JOIN payments FOR SYSTEM_TIME AS OF o.at p ON o.id = p.order_id;

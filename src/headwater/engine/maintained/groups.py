@@ -94,7 +94,7 @@ class GroupsView(PartsView):
         """The end of the step that was kept, if the position is behind it."""
         if kept is None or kept.keys() != at.commits.keys() or any(kept[name] > at.commits[name] for name in kept):
             return None
-        return Settled(0, kept, reached_by(self.planned.physical.pace, self.logs, kept))
+        return Settled(0, kept, reached_by(self.planned, self.logs, kept))
 
     def _keep(self, at: Settled | None, *, ends: bool) -> None:
         if at is None or self._memory.open_part is None or self._memory.commits != dict(at.commits):

@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 
 from headwater.operators.lowering.stamp import COMMIT, LAST, NEW, WINDOWS, barrier
 
-Fate = Literal["filtered", "late", "duplicates", "expanded"]
+Fate = Literal["filtered", "late", "duplicates", "expanded", "unmatched"]
 LOGGED = "logged"
 """The number of rows by the log, which is known without any query."""
 DROPPED, ASTRAY = "dropped", "astray"
@@ -38,7 +38,7 @@ DROPPED, ASTRAY = "dropped", "astray"
 FATES: tuple[Fate, ...] = ("filtered", "late", "duplicates", "expanded")
 EQUAL = "late_by_equality"
 """The late rows that had the very time of the watermark that they met."""
-UNMATCHED = "unmatched"
+UNMATCHED: Fate = "unmatched"
 """Of the rows that were used, those that are not shown for good, because a table had no row for them."""
 FIRST, PASSED = "in0", "passed"
 _ASSIGNED_FATES = ("filtered", "late", "duplicates")
@@ -168,7 +168,9 @@ class Tally:
             ledger["assigned_used"] = self._sum(counts, self.used).assignments
         for step in (step for step in self.steps if step.below and step.fate):
             below, above = self._sum(counts, step.below), self._sum(counts, [step.name])
-            ledger[str(step.fate)] += (below.rows - above.rows) * (-1 if step.fate == "expanded" else 1)
+            lost = below.rows - above.rows
+            ledger[str(step.fate)] = ledger.get(str(step.fate), 0) + lost * (-1 if step.fate == "expanded" else 1)
+            ledger["used"] += lost if step.fate == UNMATCHED else 0  # they are among those that were used
             if step.assigned and step.fate in _ASSIGNED_FATES:
                 ledger[f"assigned_{step.fate}"] += below.assignments - above.assignments
         return ledger

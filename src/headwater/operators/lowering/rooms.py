@@ -2,6 +2,7 @@
 
 from headwater.operators.aggregate import lowering as aggregate_lowering
 from headwater.operators.apply import lowering as apply_lowering
+from headwater.operators.as_known_join import lowering as as_known_join_lowering
 from headwater.operators.as_of_join import lowering as as_of_join_lowering
 from headwater.operators.assign import lowering as assign_lowering
 from headwater.operators.deduplicate import lowering as deduplicate_lowering
@@ -19,6 +20,7 @@ from headwater.operators.union import lowering as union_lowering
 ROOMS = (
     aggregate_lowering,
     apply_lowering,
+    as_known_join_lowering,
     as_of_join_lowering,
     assign_lowering,
     deduplicate_lowering,

@@ -40,7 +40,7 @@ class Scan(Stage):
         once = "which of the events with one id is taken is decided over the log"
         return super().streaming._replace(obstacle=once if self.within is not None else None, stays_up=True)
 
-    def pruned(self, needed: set[str]) -> Stage:
+    def pruned(self, needed: set[str]) -> Scan:
         """The same of some columns; those that tell the rows of a table apart are needed to know which are current."""
         kept = {*needed, *self.key} if self.kind == "table" else needed
         return replace(self, columns=only(self.columns, kept))

@@ -18,6 +18,7 @@ from headwater.operators import Aggregate, Expression, Filter, Project, Scan, St
 from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
+from headwater.operators.as_known_join.stage import asked_as_known, looked_up_by
 from headwater.operators.as_of_join.stage import asked_by
 from headwater.operators.join.stage import is_joined, shared_by_pairs
 from headwater.operators.scan.stage import scans_of
@@ -118,13 +119,13 @@ def step_of(
         from_log=at_once
         or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
         as_they_come=at_once,
-        paired=once or is_joined(root),
+        paired=once or is_joined(root) or any(looked_up_by(root)),
         # what is taken once is looked up by another query, and a function reads its inputs as it likes
         prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
         looked_up=_looked_up(root),
-        touched=_partition(root, keys) if compared and not once else (),
+        touched=_partition(root, keys) if compared and not once and not any(looked_up_by(root)) else (),
     )
 
 
@@ -139,7 +140,7 @@ def _partition(root: Stage, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _looked_up(root: Stage) -> tuple[LookUp, ...]:
     """The tables of which only rows that are asked for matter: all who ask name them by columns of the log."""
     found: list[LookUp] = []
-    for table, left, pairs in asked_by(root):
+    for table, left, pairs in (*asked_by(root), *asked_as_known(root)):
         scans = list(scans_of(left))
         columns = tuple(
             (theirs.reads[0], scans[0].relation, column)

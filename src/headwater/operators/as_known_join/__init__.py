@@ -1,0 +1,1 @@
+"""The join with a table as it was known when a row arrived."""
