@@ -7,7 +7,7 @@ import pwd
 import subprocess
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from headwater.errors import StoreUnavailable
 from headwater.model import Store as Declared
 from headwater.store import Store, open_store
 from headwater.testing.conformance.targets import SPEND, batch, rows_of
+from tests.patience import until
 from tests.servers.postgres import PostgresServer
 
 ROWS = 4_000
@@ -62,7 +63,15 @@ def store(request: pytest.FixtureRequest, disk: Disk) -> Iterator[Store]:
     with closing(open_store(declared, disk.folder)) as found:
         yield found
     server.query(f"DROP DATABASE {name} WITH (FORCE)")
-    server.query(f"DROP TABLESPACE {name}")
+    until(lambda: is_gone(server, name))  # it is in use until the processes of the database have ended
+
+
+def is_gone(server: PostgresServer, tablespace: str) -> bool:
+    """Tells whether a tablespace could be dropped."""
+    with suppress(subprocess.CalledProcessError):
+        server.query(f"DROP TABLESPACE {tablespace}")
+        return True
+    return False
 
 
 def test_a_disk_that_is_full_holds_a_view_up_and_loses_nothing(store: Store, disk: Disk) -> None:

@@ -96,6 +96,25 @@ def test_a_stopped_holder_loses_the_lock_after_its_lease(tmp_path: Path) -> None
         assert not held.inherited
 
 
+def test_whoever_asks_while_a_holder_signs_hears_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, names, truncate = tmp_path / "lock", [], os.ftruncate
+
+    def heard(descriptor: int, length: int) -> None:
+        for step in (lambda: None, lambda: truncate(descriptor, length)):
+            step()
+            with pytest.raises(ViewBusy) as refused, locked(path, busy, LEASE):
+                pass
+            names.append(refused.value.fields["holder"])
+
+    with holder(path):  # its name is there, and may be longer than the next one
+        pass
+    path.write_text(path.read_text().rstrip() + "000\n")
+    monkeypatch.setattr(os, "ftruncate", heard)
+    with locked(path, busy, LEASE):
+        assert len(names) == 2
+        assert set(names) == {path.read_text().strip()}
+
+
 def test_one_of_two_heirs_gets_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with holder(path) as process:

@@ -43,7 +43,7 @@ class Held:
         if _is_at(self.path, self.file):
             return None
         try:
-            return self.path.read_text(encoding="utf-8").strip() or "another process"
+            return _signed(self.path.read_text(encoding="utf-8")) or "another process"
         except OSError:
             return "another process"
 
@@ -66,15 +66,21 @@ def locked(path: Path, busy: Callable[[str], HeadwaterError], lease: timedelta =
 
 
 def _sign(file: IO[str]) -> None:
-    """Say in a lock's file who holds it. It is held without that, too."""
+    """Say in a lock's file who holds it, at no instant nobody. It is held without that, too."""
+    line = f"{this_process()}\n".encode()
     with suppress(OSError):
-        os.ftruncate(file.fileno(), 0)
-        os.write(file.fileno(), f"{this_process()}\n".encode())
+        os.pwrite(file.fileno(), line, 0)
+        os.ftruncate(file.fileno(), len(line))
+
+
+def _signed(text: str) -> str:
+    """The process that a lock's file names: behind its line may be the rest of a longer one."""
+    return text.partition("\n")[0].strip()
 
 
 def _acquire(path: Path, busy: Callable[[str], HeadwaterError], lease: timedelta) -> Held:
     while True:
-        file = path.open("a+", encoding="utf-8")
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+", encoding="utf-8")
         if _lock(file):
             if _is_at(path, file):
                 return Held(path, file, inherited=False)
@@ -84,7 +90,7 @@ def _acquire(path: Path, busy: Callable[[str], HeadwaterError], lease: timedelta
             if _silent_for(file) >= lease and (inherited := _inherit(path, file)) is not None:
                 return Held(path, inherited, inherited=True)
             file.seek(0)
-            raise busy(file.read().strip())
+            raise busy(_signed(file.read()))
 
 
 def _inherit(path: Path, silent: IO[str]) -> IO[str] | None:

@@ -13,6 +13,7 @@ import psycopg
 import headwater as hw
 from headwater.intake.protocol import Taken
 from headwater.project import Project
+from tests.patience import until
 
 
 class Database:
@@ -50,11 +51,18 @@ class Database:
     def drop(self) -> None:
         """Drop it with its slots."""
         with psycopg.connect(self._server, autocommit=True) as connection:
-            slots = "FROM pg_replication_slots WHERE database = %s"
-            connection.execute(f"SELECT pg_terminate_backend(active_pid) {slots}".encode(), (self.name,))
-            for (name,) in connection.execute(f"SELECT slot_name {slots}".encode(), (self.name,)).fetchall():
-                connection.execute("SELECT pg_drop_replication_slot(%s)", (name,))
+            until(lambda: not self._slots_left(connection))
             connection.execute(f"DROP DATABASE {self.name} WITH (FORCE)".encode())
+
+    def _slots_left(self, connection: psycopg.Connection[Any]) -> bool:
+        """Drop the slots that nobody reads, and end who reads the others."""
+        slots = "FROM pg_replication_slots WHERE database = %s"
+        names = connection.execute(f"SELECT slot_name {slots}".encode(), (self.name,)).fetchall()
+        connection.execute(f"SELECT pg_terminate_backend(active_pid, 1000) {slots}".encode(), (self.name,))
+        for (name,) in names:
+            with suppress(psycopg.errors.ObjectInUse):
+                connection.execute("SELECT pg_drop_replication_slot(%s)", (name,))
+        return bool(names)
 
 
 class Shop:
