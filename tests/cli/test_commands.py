@@ -118,10 +118,10 @@ def test_check_shows_the_place_and_exits_with_1(shop: Path) -> None:
 
 
 def test_plan_prints_a_tree_and_json(shop: Path) -> None:
-    text = headwater("plan", "sales_per_minute", folder=shop).stdout
+    text = headwater("graph", "sales_per_minute", folder=shop).stdout
     assert 'view "sales_per_minute"' in text
     assert "revenue DECIMAL(31, 2)" in text
-    (plan,) = records("plan", "large_orders", folder=shop)
+    (plan,) = records("graph", "large_orders", folder=shop)
     assert [column["name"] for column in plan["columns"]] == ["id", "customer", "product", "total", "at"]
 
 
@@ -208,7 +208,10 @@ def test_tail_follows_until_it_is_interrupted(shop: Path) -> None:
     assert (tail.returncode, problems) == (130, "")
 
 
-@pytest.mark.parametrize("name", ["init", "check", "plan", "append", "tick", "log", "tail", "dead", "trim", "demo"])
+COMMANDS = ["init", "check", "plan", "graph", "append", "tick", "log", "tail", "dead", "trim", "demo"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_can_answer_in_json(name: str) -> None:
     assert name in {command.name for command in app.registered_commands}
     (command,) = [found for found in app.registered_commands if found.name == name]

@@ -10,6 +10,7 @@ import typer
 import headwater as hw
 from headwater.cli import template
 from headwater.cli.app import HERE, Folder, Json, command
+from headwater.cli.change import show_change
 from headwater.cli.output import console, print_json, show_finding
 from headwater.cli.plan import show_plan
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from headwater.project import Project
 
 _SHOWN_FILES = 8
+WOULD_CHANGE = 3
+"""The exit code of a plan by which something would change."""
 
 
 @command
@@ -105,6 +108,22 @@ def describe(
 
 @command
 def plan(
+    views: Annotated[list[str] | None, typer.Argument(metavar="VIEW", help="All, if none is named.")] = None,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> int:
+    """Show what the declarations would change, if they were promoted. Exit code 3 if they would change anything."""
+    with hw.open(project) as opened:
+        change = opened.admin.change(*views or ())
+    if json_:
+        print_json({"changes": bool(change)} | change.as_dict())
+    else:
+        show_change(change)
+    return WOULD_CHANGE if change else 0
+
+
+@command
+def graph(
     view: Annotated[str | None, typer.Argument(metavar="VIEW", help="One view; all, if not given.")] = None,
     project: Folder = HERE,
     json_: Json = False,

@@ -6,8 +6,8 @@ where its declarations are: then they are all of the files there, and nothing el
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater import model, sql
@@ -30,10 +30,14 @@ class LeftAlone:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The declarations of a folder's files, and which of the files were left alone."""
+    """The declarations of a folder's files, which of the files were left alone, and what is in those in SQL and Python.
+
+    Those left alone are among the `files`: what declares may import them.
+    """
 
     parsed: sql.Parsed
     left_alone: tuple[LeftAlone, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def load_folder(
@@ -47,18 +51,21 @@ def load_folder(
     parsed: list[sql.Parsed] = []
     left_alone: list[LeftAlone] = []
     files = _files(folder, folder / data) if stated is None else _stated(folder, folder / data, stated)
+    contents: dict[str, bytes] = {}
     for path in sorted(files):
         name = path.relative_to(folder)
+        if path.suffix in (".sql", ".py"):
+            contents[str(name)] = path.read_bytes()
         if path.suffix == ".sql":
             parsed.append(_read_sql(path, str(name), describe))
         elif path.suffix == ".py":
-            why = _STATED if stated is not None else None if is_test(name) else why_loaded(path, path.read_bytes())
+            why = _STATED if stated is not None else None if is_test(name) else why_loaded(path, contents[str(name)])
             if why is None:
                 reason = "it is a test" if is_test(name) else "it declares nothing"
                 left_alone.append(LeftAlone(str(name), reason))
             else:
                 parsed.append(load_python(path, why))
-    return Loaded(_together(parsed), tuple(left_alone))
+    return Loaded(_together(parsed), tuple(left_alone), contents)
 
 
 def _together(parsed: Sequence[sql.Parsed]) -> sql.Parsed:

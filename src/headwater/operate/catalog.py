@@ -13,6 +13,7 @@ from headwater.log import TopicLog
 from headwater.operate.halt import Halt
 from headwater.operate.lock import LEASE
 from headwater.operate.promotion import is_read
+from headwater.operate.speed import Speeds
 from headwater.operate.stores import Stores
 from headwater.operate.versions import Versions
 from headwater.operate.wish import Wishes
@@ -29,6 +30,7 @@ class Catalog:
     """The views of a project that has no findings, by name; another plan may take the place of theirs.
 
     `home` is the folder of what runs, below that of the project. Spark starts when it is needed, or was begun before.
+    `keep` has the declarations kept that a view is run by or, of None, the project.
     """
 
     def __init__(
@@ -41,8 +43,11 @@ class Catalog:
         *,
         lease: timedelta = LEASE,
         open_store: OpenStore = open_store,
+        keep: Callable[[PlannedView | None], None] = lambda _: None,
     ) -> None:
         self.plan = plan
+        self.keep = keep
+        self.speeds = Speeds(home)
         self.log_of = log_of
         self.derived_log_of = derived_log_of
         self.home = home

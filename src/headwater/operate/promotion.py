@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headwater.errors import PromotionRefused
+from headwater.model import Topic
 from headwater.plan import Plan, PlannedView
 
 
@@ -50,11 +51,12 @@ def compare(before: Plan, after: Plan) -> Promotion:
         tuple(name for name in old if name not in new),
         tuple(name for name in old if name in new and name not in changed),
         tuple(name for name in after.topics if name not in before.topics),
-        tuple(name for name in {**before.outlets, **after.outlets} if not _sends_same(before, after, name, changed)),
+        tuple(name for name in {**before.outlets, **after.outlets} if not sends_same(before, after, name, changed)),
     )
 
 
-def _sends_same(before: Plan, after: Plan, name: str, changed: Collection[str]) -> bool:
+def sends_same(before: Plan, after: Plan, name: str, changed: Collection[str]) -> bool:
+    """Tells whether an outlet sends as it did: it is declared so, and its view is not among those that changed."""
     old, new = before.outlets.get(name), after.outlets.get(name)
     return old is not None and new is not None and old.outlet == new.outlet and old.view.name not in changed
 
@@ -81,11 +83,17 @@ def _refuse(before: Plan, after: Plan) -> None:
     for name, topic in before.topics.items():
         if name not in after.topics:
             raise _refusal(f'"{name}" is no longer declared')
-        if after.topics[name] != topic:
+        if without_comments(after.topics[name]) != without_comments(topic):
             raise _refusal(f'"{name}" is declared in another way')
     for name, topic in after.topics.items():
         if name not in before.topics and topic.intake is not None:
             raise _refusal(f'"{name}" is new and has an intake')
+
+
+def without_comments(topic: Topic) -> Topic:
+    """The declaration of a topic but for what is said of it to people."""
+    columns = tuple(replace(column, comment=None) for column in topic.columns)
+    return replace(topic, comment=None, columns=columns)
 
 
 def _refusal(why: str) -> PromotionRefused:

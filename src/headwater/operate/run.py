@@ -63,8 +63,7 @@ class ViewRuns:
         `options` go to the source. `report` is told how far each view has come, from several threads. An interrupt
         (Ctrl-C) stops the views cleanly and is passed on.
         """
-        catalog, kept = self._catalog, self._catalog.materialized(names)
-        catalog.stores.mend(kept)
+        catalog, kept = self._begun(names)
         halt = Halt()
         self._halts.add(halt)
         done: dict[str, CaughtUp] = {}
@@ -123,8 +122,7 @@ class ViewRuns:
         again when it is resumed or replayed, until all have ended or, with `stays`, until `stop` is called. A view that
         is paused rests. A view that another run works on is waited for; without `wait` it ends with `ViewBusy`.
         """
-        catalog, kept = self._catalog, self._catalog.materialized(names)
-        catalog.stores.mend(kept)
+        catalog, kept = self._begun(names)
         halt = Halt()
         self._halts.add(halt)
         try:
@@ -142,6 +140,15 @@ class ViewRuns:
                 return self._kept(keeper, kept)
         finally:
             self._halts.discard(halt)
+
+    def _begun(self, names: Iterable[str] | None) -> tuple[Catalog, list[PlannedView]]:
+        """The catalog, and the views to run, whose stores are sound or put aside."""
+        catalog = self._catalog
+        kept = catalog.materialized(names)
+        catalog.stores.mend(kept)
+        if not names:
+            catalog.keep(None)
+        return catalog, kept
 
     def _kept(self, keeper: Keeper, views: Iterable[PlannedView]) -> list[CaughtUp]:
         """Let a keeper keep views, until they have ended."""
@@ -165,6 +172,7 @@ class ViewRuns:
     def take_over(self, promotion: Promotion) -> None:
         """Let the views that are kept up follow another plan, which the catalog has by now."""
         self._publishable(self._catalog.materialized())
+        self._catalog.keep(None)
         for keeper in tuple(self._keepers):
             keeper.take_over(promotion)
 
@@ -196,11 +204,14 @@ class ViewRuns:
             return CaughtUp(planned.name, 0, error=refused)
         catalog = self._catalog
         try:
+            catalog.keep(planned)
             store, versions, logs = catalog.store(planned), catalog.versions(planned), catalog.logs(planned)
         except HeadwaterError as error:
             return CaughtUp(planned.name, 0, error=error)
         derived = catalog.derived_log_of(planned) if catalog.is_read(planned) else None
-        work = Work(planned, store, versions, catalog.wishes, logs, catalog.spark, derived, self._columns)
+        work = Work(
+            planned, store, versions, catalog.wishes, logs, catalog.spark, derived, self._columns, catalog.speeds
+        )
         run = Run(work, how)
         done = run.catch_up() if how.watch is None else run.keep_up()
         if done.error is None:

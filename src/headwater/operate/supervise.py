@@ -27,6 +27,7 @@ from headwater.operate.halt import Halt
 from headwater.operate.lock import Held
 from headwater.operate.mend import make_room
 from headwater.operate.patience import Patience
+from headwater.operate.speed import Speeds, Stopwatch
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
@@ -97,6 +98,7 @@ class Work:
     spark: Any
     derived: TopicLog | None = None
     columns: KeptColumns = field(default_factory=KeptColumns)
+    speeds: Speeds | None = None
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ class Run:
         from headwater.engine.live import LiveView
 
         heads, derived, number = self._heads(), self._derived(target), target.version
+        watch = Stopwatch(self.work.speeds, target.view, heads)
         position = self.work.store.position(target.view, number)
         is_served = self._serve_at(number, heads, dict(position.commits) if position else {})
 
@@ -251,6 +254,7 @@ class Run:
             is_served = is_served or self._serve_at(number, heads, changes.commits)
             self.commits = max(self.commits, sum(changes.commits.values()))
             self.rows += batch.upserts.num_rows + batch.deletes.num_rows
+            watch.take(changes.commits, changes.ledger.get("logged", 0))
             self._tell(changes, heads, number, writing)
 
         self.how.report(Reading(self.work.planned.name, {}, heads, self.rows, version=number))

@@ -189,7 +189,7 @@ def _ignore(context: Context, node: exp.Expr, part: str) -> None:
         ClauseIgnored,
         f"gives the hint {words}, which has no effect",
         node,  # the parser counts characters inside a hint from its own beginning
-        detail="How a view runs is chosen from its query: see `headwater plan`.",
+        detail="How a view runs is chosen from its query: see `headwater graph`.",
         hint="Leave it out.",
     )
 

@@ -33,21 +33,20 @@ def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, pro
     """
     execution = physical.execution
     kept = {
-        "root": _data(root, lineage=False),
-        "key": _data(key),
-        "execution": [_kept_as(view, root, physical), execution.emit.value, _data(execution.horizon)],
-        "lateness": _data((view.grace, view.horizon, view.retention)),
-        "pace": _data(physical.pace),
-        "publishes": _data(physical.publishes),
+        "root": data_of(root, lineage=False),
+        "key": data_of(key),
+        "execution": [_kept_as(view, root, physical), execution.emit.value, data_of(execution.horizon)],
+        "lateness": data_of((view.grace, view.horizon, view.retention)),
+        "pace": data_of(physical.pace),
+        "publishes": data_of(physical.publishes),
     }
     if any(is_by_time_behind_a_join(stage) for stage in root.walk()):
         kept["groups"] = "by their time"  # they were several once, by the times of their partners
     if view.every is not None:
-        kept["every"] = _data(view.every)
+        kept["every"] = data_of(view.every)
     if view.serving.layout is not None:
-        kept["layout"] = _data((view.serving.layout, view.serving.score, view.serving.group))
-    scans = [*scans_of(root), *(join.table for join in looked_up_by(root))]
-    if filled := {scan.relation: columns for scan in scans if (columns := _filled(scan, project))}:
+        kept["layout"] = data_of((view.serving.layout, view.serving.score, view.serving.group))
+    if filled := filled_in(root, project):
         kept["filled"] = filled
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -64,6 +63,12 @@ def _kept_as(view: model.View, root: Stage, physical: Physical) -> str:
     in_parts = step.adds == "parts" and physical.execution.emit is model.Emit.CHANGES
     is_as_live = (step.as_they_come or in_parts) and "live" in executions(view, root)
     return "live" if is_as_live else physical.execution.kind
+
+
+def filled_in(root: Stage, project: model.Project) -> dict[str, Any]:
+    """The values and names, by topic and column, by which rows are read that were written without a column."""
+    scans = [*scans_of(root), *(join.table for join in looked_up_by(root))]
+    return {scan.relation: columns for scan in scans if (columns := _filled(scan, project))}
 
 
 def _filled(scan: Scan, project: model.Project) -> dict[str, Any]:
@@ -117,10 +122,10 @@ def view_as_dict(planned: PlannedView) -> dict[str, Any]:
         "why": execution.why,
         "emit": execution.emit.value,
         "emit_why": execution.emit_why,
-        "every": _data(planned.view.every),
-        "horizon": _data(execution.horizon),
-        "retention": _data(planned.view.retention),
-        "grace": _data(planned.view.grace),
+        "every": data_of(planned.view.every),
+        "horizon": data_of(execution.horizon),
+        "retention": data_of(planned.view.retention),
+        "grace": data_of(planned.view.grace),
         "store": planned.view.store,
         "key": {"columns": list(planned.key.columns), "kind": planned.key.kind},
         "columns": [_column(column) for column in planned.columns],
@@ -167,16 +172,16 @@ def _physical(planned: PlannedView) -> dict[str, Any]:
 def _numbered(value: Any, numbers: Mapping[int, int]) -> Any:
     """A part of a physical plan with numbers instead of stages."""
     if not is_dataclass(value) or isinstance(value, type):
-        return _data(value)
+        return data_of(value)
     parts = {part.name: getattr(value, part.name) for part in fields(value)}
-    return {name: numbers.get(id(part)) if isinstance(part, Stage) else _data(part) for name, part in parts.items()}
+    return {name: numbers.get(id(part)) if isinstance(part, Stage) else data_of(part) for name, part in parts.items()}
 
 
 def _own(stage: Stage) -> dict[str, Any]:
     """The fields of a stage without the stages that it reads."""
     parts = {part.name: getattr(stage, part.name) for part in fields(stage) if part.compare}
     plain = {name: value for name, value in parts.items() if not _holds_stages(value)}
-    return {name: _data(value) for name, value in plain.items()}
+    return {name: data_of(value) for name, value in plain.items()}
 
 
 def _holds_stages(value: object) -> bool:
@@ -188,7 +193,8 @@ def _name(stage: Stage) -> str:
     return type(stage).__name__.lower()
 
 
-def _data(value: Any, lineage: bool = True) -> Any:
+def data_of(value: Any, lineage: bool = True) -> Any:
+    """A value of a plan as plain data; `lineage` has what its columns derive from as well."""
     match value:
         case Ancestor():
             return str(value)
@@ -201,10 +207,10 @@ def _data(value: Any, lineage: bool = True) -> Any:
         case frozenset():
             return sorted(str(part) for part in value)
         case tuple():
-            return [_data(part, lineage) for part in value]
+            return [data_of(part, lineage) for part in value]
     if is_dataclass(value) and not isinstance(value, type):
         parts = {part.name: getattr(value, part.name) for part in fields(value) if part.compare}
         kept = {name: part for name, part in parts.items() if lineage or name != "ancestors"}
         kind = {"stage": _name(value)} if isinstance(value, Stage) else {"kind": type(value).__name__.lower()}
-        return kind | {name: _data(part, lineage) for name, part in kept.items()}
+        return kind | {name: data_of(part, lineage) for name, part in kept.items()}
     return value

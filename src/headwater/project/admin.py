@@ -15,6 +15,7 @@ from headwater.log.compaction import Compacted, compact_table
 from headwater.log.maintenance import trim
 from headwater.operate import CaughtUp, Reading
 from headwater.operate.audit import Act, Audit
+from headwater.operate.change import Change, Outlook
 from headwater.operate.promotion import Promotion
 from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.plan import PlannedView
@@ -91,6 +92,27 @@ class Administration:
         if not only_tell:
             self._audit.note("promote", self._declarations.declared.name)
         return self._declarations.exchange(only_tell=only_tell)
+
+    def change(self, *views: str) -> Change:
+        """Tell what the declarations that are in the folder now would change, of some views or of everything.
+
+        They are compared in meaning with those that the versions in the stores were built by. Events and bytes are
+        those that the log has, the time is told by how fast views were built before. Nothing is changed.
+        """
+        declared, catalog = self._declarations.waiting(), self._views.opened().catalog
+        taken = self._declarations.kept.taken()
+        outlook = Outlook(
+            declared,
+            None if taken is None else self._declarations.plan_kept(taken),
+            self._declarations.view_kept,
+            catalog.store,
+            self._logs.of,
+            self._logs.derived,
+            catalog.speeds,
+        )
+        change = outlook.change()
+        names = {declared.view(view).name for view in views}
+        return change.of(names) if names else change
 
     def ask_promotion(self, *, only_tell: bool, wait: timedelta) -> dict[str, Any] | None:
         """Let the run of the project take changed declarations over; what became of it, None if none did in time."""

@@ -7,15 +7,16 @@ then.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from headwater import declare, model
 from headwater.config import Settings
 from headwater.errors import CheckFailed, Finding, Origin, UnknownTopic
+from headwater.operate.declared import KeptDeclarations
 from headwater.operate.promotion import Promotion, compare
-from headwater.plan import Plan, check
+from headwater.plan import Plan, PlannedView, check
 from headwater.project.described import DescribedTables, Redescribed
 
 _NOWHERE = Origin("")
@@ -29,6 +30,7 @@ class _Read:
     findings: tuple[Finding, ...]
     refused: frozenset[str]
     left_alone: tuple[declare.LeftAlone, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def checked(self) -> Plan:
         """The plan, with the findings of the files as well."""
@@ -48,8 +50,10 @@ class Declarations:
         self._folder = folder
         self._settings = settings
         self._described = DescribedTables(folder)
-        self._taken = self._read()
+        self._taken = self._read(self._folder)
         self._plan: Plan | None = None
+        self.kept = KeptDeclarations(folder / ".headwater")
+        self._plans_kept: dict[str, Plan | None] = {}
         self.followers: list[Callable[[Plan, Promotion], None]] = []
         self.guard = threading.RLock()
 
@@ -86,7 +90,7 @@ class Declarations:
         `only_tell`, nothing is changed either way.
         """
         with self.guard:
-            before, read = self.plan(), self._read()
+            before, read = self.plan(), self._read(self._folder)
             after = read.checked().checked()
             promotion = compare(before, after)
             if not only_tell:
@@ -94,6 +98,41 @@ class Declarations:
                 for take_over in self.followers:
                     take_over(after, promotion)
             return promotion
+
+    def waiting(self) -> Plan:
+        """The plan of what is in the folder now, which nothing goes by yet; `CheckFailed` if it has errors."""
+        with self.guard:
+            return self._read(self._folder).checked().checked()
+
+    def keep(self, planned: PlannedView | None = None) -> None:
+        """Keep what was taken: for a version of a view that is built by it or, without a view, as what is run by."""
+        with self.guard:
+            if planned is None:
+                self.kept.take(self.kept.keep(self._taken.files))
+                return
+            known = self.plan().views.get(planned.name)
+            if known is None or known.fingerprint != planned.fingerprint:  # it was exchanged meanwhile
+                return
+            if self.kept.of(planned.name, planned.fingerprint) is None:
+                self.kept.note(planned.name, planned.fingerprint, self.kept.keep(self._taken.files))
+
+    def plan_kept(self, name: str) -> Plan | None:
+        """The plan of declarations that were kept; None if they can't be read any more."""
+        with self.guard:
+            if name not in self._plans_kept:
+                folder = self.kept.files(name)
+                plan = None if folder is None else self._read(folder).checked()
+                self._plans_kept[name] = None if plan is None or plan.errors else plan
+            return self._plans_kept[name]
+
+    def view_kept(self, view: str, fingerprint: str) -> tuple[Plan, PlannedView] | None:
+        """A plan of a view that had this fingerprint, with the project that it was declared in; None if it is lost."""
+        name = self.kept.of(view, fingerprint)
+        plan = None if name is None else self.plan_kept(name)
+        planned = None if plan is None else plan.views.get(view)
+        if plan is None or planned is None or planned.fingerprint != fingerprint:
+            return None
+        return plan, planned
 
     def describe(self, *tables: str) -> list[Redescribed]:
         """Ask databases again for the columns of tables that leave them out, by default of all, and keep what they say.
@@ -120,13 +159,13 @@ class Declarations:
             topic=name,
         )
 
-    def _read(self) -> _Read:
+    def _read(self, folder: Path) -> _Read:
         describe = self._described.describe
-        loaded = declare.load_folder(self._folder, self._settings.data, self._settings.declarations, describe)
+        loaded = declare.load_folder(folder, self._settings.data, self._settings.declarations, describe)
         parsed = loaded.parsed
         declared = model.Project(
             name=self._settings.name,
             declarations=model.assembled(parsed.declarations),
             stores=self._settings.declared_stores(),
         )
-        return _Read(declared, parsed.findings, parsed.refused, loaded.left_alone)
+        return _Read(declared, parsed.findings, parsed.refused, loaded.left_alone, loaded.files)

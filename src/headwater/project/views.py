@@ -77,6 +77,7 @@ class ProjectViews:
                     self._spark,
                     lease=self._patience.lease,
                     open_store=self._open_store,
+                    keep=self._declarations.keep,
                 )
                 runs = ViewRuns(catalog, at_once=self._settings.catch_up.views_at_once, patience=self._patience)
                 self._views = Views(catalog, runs, ViewAnswers(catalog), ViewInspection(catalog))

@@ -71,6 +71,13 @@ def routes(service: Service) -> APIRouter:
         access.check_whole()
         return answer(project.admin.promote(only_tell=dry_run).as_dict())
 
+    @router.get("/plan")
+    def plan(access: Operates) -> Response:
+        """Tell what the declarations that are in the project's folder now would change, if they were promoted."""
+        access.check_whole()
+        change = project.admin.change()
+        return answer({"changes": bool(change)} | change.as_dict())
+
     @router.get("/audit")
     def audit(access: Operates, last: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
         """The acts that were done to the project, by whom, oldest first."""

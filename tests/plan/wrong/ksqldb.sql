@@ -179,7 +179,7 @@ PRINT orders FROM BEGINNING;
 --- SHOW STREAMS
 SHOW STREAMS;
 -- finding: "SHOW" doesn't start a declaration
--- hint: Ask `headwater status`, or `headwater plan`.
+-- hint: Ask `headwater status`, or `headwater graph`.
 
 --- TERMINATE
 TERMINATE QUERY q;
@@ -189,7 +189,7 @@ TERMINATE QUERY q;
 --- DESCRIBE
 DESCRIBE orders;
 -- finding: "DESCRIBE" doesn't start a declaration
--- hint: Ask `headwater explain VIEW`, or `headwater plan` for all of them.
+-- hint: Ask `headwater explain VIEW`, or `headwater graph` for all of them.
 
 --- CREATE OR REPLACE STREAM
 CREATE OR REPLACE STREAM visits (page STRING, at TIMESTAMP, WATERMARK FOR at AS at);

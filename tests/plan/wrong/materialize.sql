@@ -105,7 +105,7 @@ SELECT id, regexp_match(customer, 'a') AS m FROM orders;
 --- SHOW CREATE
 SHOW CREATE VIEW spend;
 -- finding: "SHOW" doesn't start a declaration
--- hint: Ask `headwater status`, or `headwater plan`.
+-- hint: Ask `headwater status`, or `headwater graph`.
 
 --- COPY
 COPY (SELECT * FROM spend) TO STDOUT;
