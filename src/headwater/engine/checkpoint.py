@@ -19,6 +19,7 @@ from pathlib import Path
 
 from headwater.operators import Scan
 from headwater.plan import PlannedView
+from headwater.staged import staged
 
 LOWERING = 2
 """Raised whenever a plan is lowered to other operators, or to other columns in state, than before."""
@@ -59,9 +60,8 @@ class Checkpoint:
     def remember(self, inputs: Mapping[str, str]) -> None:
         """Note which logs are read from now on."""
         if inputs != self.inputs():
-            staged = self.folder / f"{_INPUTS}.new"
-            staged.write_text(json.dumps(dict(inputs)), "utf-8")
-            staged.replace(self.folder / _INPUTS)
+            with staged(self.folder / _INPUTS) as aside:
+                aside.write_text(json.dumps(dict(inputs)), "utf-8")
 
     def last_begun(self) -> int | None:
         """The newest batch whose offsets were written; None if there is none."""

@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.engine.source import START, LogStream, Offset, Portion, arrow_schema, as_pattern, schema_ddl, tick_row
 from headwater.log.datafile import DataFile
 from headwater.log.read import read_rows, require_whole
+from headwater.staged import staged
 
 _CONNECTOR = "org.apache.spark.sql.connector"
 
@@ -274,8 +275,6 @@ class Scratch:
     def _written(self, name: str, rows: Callable[[], pa.Table]) -> Path:
         path = self._folder / name
         if not path.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            staged = path.with_suffix(".tmp")
-            pq.write_table(rows(), staged)
-            staged.rename(path)
+            with staged(path) as aside:
+                pq.write_table(rows(), aside)
         return path

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import pyarrow as pa
 
 from headwater.engine.checkpoint import LOWERING
 from headwater.log.seal import checksum
+from headwater.staged import staged
 
 _logger = logging.getLogger("headwater.run")
 _STANDS_FOR = b"headwater"
@@ -59,18 +59,13 @@ class KeptRows:
         That may have to be done again.
         """
         file = self._file(commits)
-        staged = file.with_suffix(f".{uuid.uuid4().hex}.tmp")
+        data = _packed(rows.replace_schema_metadata({_STANDS_FOR: self._spelled(commits)}))
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            data = _packed(rows.replace_schema_metadata({_STANDS_FOR: self._spelled(commits)}))
-            with staged.open("wb") as target:
+            with staged(file) as aside, aside.open("wb") as target:
                 target.write(data)
                 target.write(_sum(data))
-            staged.replace(file)
         except OSError as failure:
             _logger.warning("%s could not be written, and its rows are computed again: %s", file, failure)
-            with suppress(OSError):
-                staged.unlink(missing_ok=True)
         self._let_go(file, self._file(commits if before is None else before))
 
     def _let_go(self, *needed: Path) -> None:
@@ -93,6 +88,21 @@ def stands_for(folder: Path, name: str, commits: Commits) -> dict[str, Any]:
     'spend/v3/open'
     """
     return {"of": f"{folder.parent.name}/{folder.stem}/{name}", "commits": dict(commits), "lowering": LOWERING}
+
+
+def as_kept(rows: pa.Table) -> pa.Table:
+    """Rows in the same types, whichever query has made them: what can be NULL is not said of any."""
+    plain = rows.replace_schema_metadata(None)
+    return plain.cast(pa.schema([(column.name, nullable(column.type)) for column in plain.schema]))
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """The type in which everything may be NULL, whichever query has made it."""
+    if pa.types.is_struct(kind):
+        return pa.struct(
+            [(kind.field(number).name, nullable(kind.field(number).type)) for number in range(kind.num_fields)]
+        )
+    return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _packed(rows: pa.Table) -> pa.Buffer:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.engine.batch import as_arrow
-from headwater.engine.kept import Commits, KeptRows
+from headwater.engine.kept import Commits, KeptRows, as_kept
 from headwater.engine.scan import in_memory
 from headwater.operators.lowering.stamp import MARK
 
@@ -55,15 +55,5 @@ class KeptPanes:
 
 
 def collected(panes: DataFrame) -> pa.Table:
-    """Panes as Arrow, in the same types whichever query has made them: what can be NULL is not said of any."""
-    table = as_arrow(panes).replace_schema_metadata(None)
-    return table.cast(pa.schema([(field.name, nullable(field.type)) for field in table.schema]))
-
-
-def nullable(kind: pa.DataType) -> pa.DataType:
-    """The type in which everything may be NULL, whichever query has made it."""
-    if pa.types.is_struct(kind):
-        return pa.struct(
-            [(kind.field(number).name, nullable(kind.field(number).type)) for number in range(kind.num_fields)]
-        )
-    return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+    """Panes as Arrow."""
+    return as_kept(as_arrow(panes))

@@ -10,9 +10,8 @@ they are not there when a view begins, they are computed again.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -21,11 +20,9 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from headwater.engine.difference import difference, texts_of
-from headwater.engine.kept import KeptRows
-from headwater.engine.kept_panes import nullable
-from headwater.engine.live import Changes, Effort
+from headwater.engine.kept import KeptRows, as_kept
+from headwater.engine.live import Effort
 from headwater.engine.maintained.rows import names_in
-from headwater.engine.parts import OFTEN
 from headwater.engine.recent import RecentRows
 from headwater.engine.settle import Ends, SettleView
 from headwater.engine.slice import OPEN, Slice
@@ -40,8 +37,6 @@ _HALVED = 2
 @dataclass(frozen=True)
 class PartitionsView(SettleView):
     """A settled view whose open rows are replaced partition by partition."""
-
-    _kept_at: list[float] = field(default_factory=lambda: [time.monotonic()])
 
     def _next(self, spark: SparkSession, ends: Ends, at: Settled | None) -> Slice | None:
         """The slice behind where the view is; a shorter one if that finds too many rows for a small step."""
@@ -70,11 +65,10 @@ class PartitionsView(SettleView):
 
     def _computed(self, spark: SparkSession, step: Slice, before: pa.Table | None) -> tuple[pa.Table, dict[str, int]]:
         """The rows of the partitions that new rows come to, or of all."""
-        if before is not None and step.read and not any(rows.num_rows for rows in step.read.values()):
+        if before is not None and step.has_only_ticks:
             return before.slice(0, 0), {}  # a tick: it costs no more than to look what is final now
         rows, ledger = super()._computed(spark, step, before)
-        plain = rows.replace_schema_metadata(None)
-        rows = plain.cast(pa.schema([(column.name, nullable(column.type)) for column in plain.schema]))
+        rows = as_kept(rows)
         touched = self._touched(step)
         return (rows if touched is None else rows.filter(pc.is_in(self._names(rows), value_set=touched))), ledger
 
@@ -93,8 +87,7 @@ class PartitionsView(SettleView):
         final = rest[FINAL]
         rest = rest.filter(pc.greater(final, pa.scalar(step.settled_at, final.type)))
         left = pa.concat_tables([rest, rows.filter(rows[OPEN])]).combine_chunks()
-        effort = Effort(began_at, left.nbytes)
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        self._deliver(step, upserts, deletes, ledger, Effort(began_at, left.nbytes))
         return left
 
     def _touched(self, step: Slice) -> pa.Array | None:
@@ -122,12 +115,8 @@ class PartitionsView(SettleView):
         rows, _ = self._computed(spark, step, None)
         return rows.filter(rows[OPEN])
 
-    def _keep(self, at: Settled | None, *, ends: bool) -> None:
-        if at is None or self._memory.open_part is None or self._memory.commits != dict(at.commits):
-            return
-        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
-            self._kept.write(at.commits, self._memory.open_part, None)
-            self._kept_at[0] = time.monotonic()
+    def _keep_at(self, commits: Mapping[str, int], open_part: pa.Table) -> None:
+        self._kept.write(commits, open_part, None)
 
     @property
     def _kept(self) -> KeptRows:

@@ -10,9 +10,8 @@ they are not there when a view begins, they are made again from the rows of the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
@@ -24,9 +23,8 @@ from pyspark.sql import SparkSession
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference, texts_of
-from headwater.engine.kept import KeptRows
-from headwater.engine.kept_panes import nullable
-from headwater.engine.live import Changes, Effort
+from headwater.engine.kept import KeptRows, as_kept
+from headwater.engine.live import Effort
 from headwater.engine.settle import SettleView
 from headwater.engine.slice import Slice
 from headwater.engine.small import FEW
@@ -36,9 +34,6 @@ from headwater.engine.view import output_schema
 from headwater.model import Emit
 from headwater.operators.lowering.ledger import Tally
 from headwater.operators.lowering.stamp import FINAL, KEEP, MARK, PARTS
-
-OFTEN = 10.0
-"""Seconds after which open groups are kept again, while a view follows its topics."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +90,8 @@ class Groups:
 class PartsView(SettleView):
     """A settled view whose open groups are kept in parts."""
 
-    _kept_at: list[float] = field(default_factory=lambda: [time.monotonic()])
-
     def _computed(self, spark: SparkSession, step: Slice, before: Groups | None) -> tuple[Groups, dict[str, int]]:
-        if before is not None and step.read and not any(rows.num_rows for rows in step.read.values()):
+        if before is not None and step.has_only_ticks:
             return before.none, {}  # a tick: it costs no more than to look what is final now
         known = None if before is None else before.parts(self._values(step))
         plan = self._plan(spark, step, known) if known is None or known.num_rows <= FEW else None
@@ -133,8 +126,7 @@ class PartsView(SettleView):
             known = schema.empty_table() if before is None else self._shown(before.where(before.among(rows)))
             upserts, deletes = difference(known, self._shown(rows), self.key)
         left = groups.where(still_open)
-        effort = Effort(began_at, left.rows.nbytes)
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        self._deliver(step, upserts, deletes, ledger, Effort(began_at, left.rows.nbytes))
         return left
 
     def _open_part(self, spark: SparkSession, at: Settled) -> Groups:
@@ -145,18 +137,11 @@ class PartsView(SettleView):
         groups = self._groups(as_arrow(step.groups(None, None)))
         return groups.where(groups.after(step.settled_at))
 
-    def _keep(self, at: Settled | None, *, ends: bool) -> None:
-        if at is None or self._memory.open_part is None or self._memory.commits != dict(at.commits):
-            return
-        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
-            self._kept.write(at.commits, self._memory.open_part.rows, None)
-            self._kept_at[0] = time.monotonic()
+    def _keep_at(self, commits: Mapping[str, int], open_part: Groups) -> None:
+        self._kept.write(commits, open_part.rows, None)
 
     def _groups(self, rows: pa.Table) -> Groups:
-        plain = rows.replace_schema_metadata(None)
-        return Groups(
-            plain.cast(pa.schema([(column.name, nullable(column.type)) for column in plain.schema])), self._keys
-        )
+        return Groups(as_kept(rows), self._keys)
 
     def _shown(self, groups: Groups) -> pa.Table:
         """The rows of the groups that are shown."""

@@ -13,6 +13,7 @@ A view's only state is where it is: the position in its store. The open part of 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,8 @@ _FAR = 4
 """The rows of a slice that goes less far than it looks back, in times of the usual, if Spark has as many gigabytes."""
 _SMALL_STEPS = 6
 """The most small steps that what has come is settled in: more rows are computed in one, by all cores."""
+_OFTEN = 10.0
+"""Seconds after which what is in memory is kept again, while a view follows its topics."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,8 @@ def _ends(streams: Mapping[str, LogStream], commits: Mapping[str, int]) -> dict[
 
 @dataclass
 class _Memory:
-    """Things made for a view's next steps: a session for small ones, their plan, and the open part at a position.
+    """Things made for a view's next steps: a session for small ones, their plan, and the open part at a position; and
+    when it was last kept.
 
     There is a plan that interprets, and one of compiled code. A plan is None where it can't be prepared, and missing
     before that was tried.
@@ -130,6 +134,7 @@ class _Memory:
     plans: dict[bool, StepPlan | None] = field(default_factory=dict)
     open_part: pa.Table | None = None
     commits: Mapping[str, int] | None = None
+    kept_at: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,16 @@ class SettleView:
         return at
 
     def _keep(self, at: Settled | None, *, ends: bool) -> None:
-        """Keep what is in memory beside the position, for whoever goes on from there; where each step does, nothing."""
+        """Keep what is in memory beside the position, now and then and at the end, for whoever goes on from there."""
+        memory = self._memory
+        if at is None or memory.open_part is None or memory.commits != dict(at.commits):
+            return
+        if ends or time.monotonic() - memory.kept_at >= _OFTEN:
+            self._keep_at(at.commits, memory.open_part)
+            memory.kept_at = time.monotonic()
+
+    def _keep_at(self, commits: Mapping[str, int], open_part: pa.Table) -> None:
+        """Keep what is in memory as that of some commits; where each step does, nothing."""
 
     def _catch_up(
         self,
@@ -289,9 +303,13 @@ class SettleView:
         else:
             upserts = typed(self.planned, settled)
             deletes = shown.schema.empty_table().select(list(self.key))
-        effort = Effort(began_at, still_open.nbytes)
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        self._deliver(step, upserts, deletes, ledger, Effort(began_at, still_open.nbytes))
         return still_open
+
+    def _deliver(
+        self, step: Slice, upserts: pa.Table, deletes: pa.Table, ledger: dict[str, int], effort: Effort
+    ) -> None:
+        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, from memory if it is small."""

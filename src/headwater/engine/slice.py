@@ -56,6 +56,11 @@ class Slice(Span):
     gone: Mapping[Scan, pa.Table] = field(default_factory=dict)
     frames: Mapping[Scan, DataFrame] = field(default_factory=dict)
 
+    @property
+    def has_only_ticks(self) -> bool:
+        """Tells whether its rows were read, and there are none."""
+        return bool(self.read) and not any(rows.num_rows for rows in self.read.values())
+
     def computed(self) -> tuple[pa.Table, dict[str, int]]:
         """The rows that are not yet final where the slice begins, and what became of every row that is new in it."""
         if self.step.adds == "panes":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -31,6 +31,18 @@ class Settled:
     number: int
     commits: Mapping[str, int]
     watermark: datetime
+
+
+def kept_behind(
+    planned: PlannedView, logs: Logs, kept: Sequence[Mapping[str, int] | None], at: Settled
+) -> Settled | None:
+    """The end of the step at which all of something was kept, if a view's position is there or behind it."""
+    first = kept[0] if kept else None
+    if first is None or any(commits != first for commits in kept) or first.keys() != at.commits.keys():
+        return None
+    if any(first[name] > at.commits[name] for name in first):
+        return None
+    return Settled(0, first, reached_by(planned, logs, first))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headwater.engine.kept_panes import nullable
+from headwater.engine.kept import nullable
 from headwater.engine.prepared import Frames, Input, Instants, Prepared, PreparingSession, prepare
 from headwater.engine.scan import columns_of, memory_schema, told_new
 from headwater.engine.slice import Slice

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from headwater.errors import FolderUnavailable
+from headwater.staged import staged
 
 _logger = logging.getLogger("headwater.run")
 
@@ -35,15 +34,8 @@ def written(path: Path) -> Iterator[None]:
 
 def put(path: Path, text: str) -> None:
     """Put a text in place of what a file held, if it is there."""
-    staged = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")  # others may write it as well
-    with written(path):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            staged.write_text(text, encoding="utf-8")
-            staged.replace(path)
-        except OSError:
-            staged.unlink(missing_ok=True)
-            raise
+    with written(path), staged(path) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def tell(what: str, path: Path, record: Any) -> None:

@@ -17,6 +17,7 @@ from headwater.errors import ArgumentRefused, TokenRefused
 from headwater.operate.audit import Audit
 from headwater.operate.record import written
 from headwater.serve.role import Access, Role
+from headwater.staged import staged
 
 FILE = "tokens.json"
 _PREFIX = "hw_"
@@ -127,13 +128,10 @@ class Tokens:
         return known[0].access
 
     def _write(self, tokens: list[Token]) -> None:
-        staged = self._file.with_suffix(".tmp")
-        with written(self._file):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with written(self._file), staged(self._file) as aside:
+            descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 json.dump([_record(token) for token in tokens], file)
-            staged.replace(self._file)
 
 
 def _make(access: Access, now: datetime, expires: timedelta | None) -> tuple[str, Token]:

@@ -14,7 +14,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from headwater.engine.kept import Commits, stands_for
 from headwater.engine.maintained.run import HASH, KEY, Run, hashes_of
 from headwater.log.seal import checksum
+from headwater.staged import staged
 
 _SPELLING = 2
 """The way in which keys are spelled, by which kept rows are found: it changes when `engine.difference` does."""
@@ -112,25 +113,22 @@ class Arrangement:
     def keep(self, commits: Commits) -> None:
         """Keep the rows as those of some commits. What can't be written is done without."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
             self._runs = [run if run.file is not None else self._written(run) for run in self._runs]
             names = [run.file.name for run in self._runs if run.file is not None]
             told = {**self._stands_for(commits), "runs": names}
-            with _staged(self._list) as staged:
-                staged.write_text(json.dumps(told | {"sum": _sum_of(told)}))
-                staged.replace(self._list)
+            with staged(self._list) as aside:
+                aside.write_text(json.dumps(told | {"sum": _sum_of(told)}))
         except OSError as failure:
             _logger.warning("%s could not be written, and its rows are computed again: %s", self._list, failure)
         self._let_go()
 
     def _written(self, run: Run) -> Run:
         named = f"{self._name}-{uuid.uuid4().hex}"
-        with _staged(self._folder / named) as staged:
-            with pa.OSFile(str(staged), "wb") as sink, pa.ipc.new_file(sink, run.rows.schema) as writer:
-                writer.write_table(run.rows)
-            file = self._folder / f"{named}-{_sum(staged):08x}.run"
-            staged.replace(file)
-        return _mapped(file)
+        written = self._folder / named
+        schema = run.rows.schema
+        with staged(written) as aside, pa.OSFile(str(aside), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            writer.write_table(run.rows)
+        return _mapped(written.rename(self._folder / f"{named}-{_sum(written):08x}.run"))
 
     def _opened(self, name: str) -> Run | None:
         file = self._folder / name
@@ -155,18 +153,6 @@ class Arrangement:
     @property
     def _list(self) -> Path:
         return self._folder / f"{self._name}.json"
-
-
-@contextmanager
-def _staged(file: Path) -> Iterator[Path]:
-    """A file to write that then takes the place of another; nothing is left of one that can't be written."""
-    staged = file.with_name(f"{file.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        yield staged
-    except OSError:
-        with suppress(OSError):
-            staged.unlink(missing_ok=True)
-        raise
 
 
 def _mapped(file: Path) -> Run:

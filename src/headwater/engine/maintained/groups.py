@@ -7,7 +7,6 @@ cost, whether there are ten groups or ten million.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,12 +18,12 @@ from pyspark.sql import SparkSession
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference, texts_of
-from headwater.engine.live import Changes, Effort
+from headwater.engine.live import Effort
 from headwater.engine.maintained.arrangement import Arrangement
-from headwater.engine.parts import OFTEN, Groups, PartsView
+from headwater.engine.parts import Groups, PartsView
 from headwater.engine.slice import Slice
-from headwater.engine.span import Settled
-from headwater.engine.view import output_schema, reached_by
+from headwater.engine.span import Settled, kept_behind
+from headwater.engine.view import output_schema
 from headwater.operators import Aggregate
 from headwater.operators.lowering.stamp import PARTS
 
@@ -48,8 +47,7 @@ class GroupsView(PartsView):
         before = self._found(names)
         known = output_schema(self.planned).empty_table() if before is None else self._shown(before)
         upserts, deletes = difference(known, self._shown(rows), self.key)
-        effort = Effort(began_at, self._arranged.nbytes)
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        self._deliver(step, upserts, deletes, ledger, Effort(began_at, self._arranged.nbytes))
         self._arranged.put(names, rows.rows)
         return rows
 
@@ -82,7 +80,7 @@ class GroupsView(PartsView):
     def _open_part(self, spark: SparkSession, at: Settled) -> Groups:
         """Make the arrangement that of a position: from what was kept, and the rows of the log behind it."""
         kept = self._arranged.open()
-        begin = self._behind(kept, at)
+        begin = kept_behind(self.planned, self.logs, [kept], at)
         if begin is None:
             self._arranged.clear()
         if kept != dict(at.commits):
@@ -90,18 +88,8 @@ class GroupsView(PartsView):
             self._arranged.put(self._names_of(rows), rows.rows)
         return Groups(pa.table({}), self._keys)
 
-    def _behind(self, kept: Mapping[str, int] | None, at: Settled) -> Settled | None:
-        """The end of the step that was kept, if the position is behind it."""
-        if kept is None or kept.keys() != at.commits.keys() or any(kept[name] > at.commits[name] for name in kept):
-            return None
-        return Settled(0, kept, reached_by(self.planned, self.logs, kept))
-
-    def _keep(self, at: Settled | None, *, ends: bool) -> None:
-        if at is None or self._memory.open_part is None or self._memory.commits != dict(at.commits):
-            return
-        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
-            self._arranged.keep(at.commits)
-            self._kept_at[0] = time.monotonic()
+    def _keep_at(self, commits: Mapping[str, int], _rows: Groups) -> None:
+        self._arranged.keep(commits)
 
     @cached_property
     def _arranged(self) -> Arrangement:

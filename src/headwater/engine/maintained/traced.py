@@ -9,9 +9,8 @@ More than some rows are computed from the whole log, before and after.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -20,16 +19,15 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from headwater.engine.difference import difference, texts_of
-from headwater.engine.live import Changes, Effort
+from headwater.engine.live import Effort
 from headwater.engine.maintained.arrangement import Arrangement
 from headwater.engine.maintained.rows import FoundRows, names_in
-from headwater.engine.parts import OFTEN
 from headwater.engine.scan import columns_of
 from headwater.engine.settle import SettleView
 from headwater.engine.slice import Slice
 from headwater.engine.small import FEW
 from headwater.engine.source import arrow_schema
-from headwater.engine.span import Settled
+from headwater.engine.span import Settled, kept_behind
 from headwater.engine.typed import typed
 from headwater.engine.view import output_schema
 from headwater.log.read import scan as read_log
@@ -44,8 +42,6 @@ _NOW = "__now"
 @dataclass(frozen=True)
 class TracedView(SettleView):
     """A maintained view whose rows are found by the keys that new rows have."""
-
-    _kept_at: list[float] = field(default_factory=lambda: [time.monotonic()])
 
     def _computed(self, spark: SparkSession, step: Slice, _before: pa.Table | None) -> tuple[pa.Table, dict[str, int]]:
         """The rows that can have changed, as they were and as they are: those of now are told by a column."""
@@ -83,8 +79,8 @@ class TracedView(SettleView):
         """Write what has changed; the new rows are in the arrangements once that is durable."""
         was, now = (rows.filter(mask).drop_columns([_NOW]) for mask in (pc.invert(rows[_NOW]), rows[_NOW]))
         upserts, deletes = difference(was, now, self.key)
-        effort = Effort(began_at, sum(index.nbytes for index in self._indexes.values()))
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        nbytes = sum(index.nbytes for index in self._indexes.values())
+        self._deliver(step, upserts, deletes, ledger, Effort(began_at, nbytes))
         self._put(step)
         return rows.slice(0, 0)
 
@@ -116,7 +112,7 @@ class TracedView(SettleView):
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """Make the arrangements those of a position: from what was kept, and the rows of the log behind it."""
         kept = [index.open() for index in self._indexes.values()]
-        begin = self._begin(kept, at)
+        begin = kept_behind(self.planned, self.logs, kept, at)
         if begin is None:
             for index in self._indexes.values():
                 index.clear()
@@ -124,21 +120,9 @@ class TracedView(SettleView):
             self._put(Slice(self.planned, self.logs, begin, at.commits, spark, self.folder))
         return output_schema(self.planned).empty_table()
 
-    def _begin(self, kept: list[Mapping[str, int] | None], at: Settled) -> Settled | None:
-        """The commits for which all arrangements stand, if the position is at them or behind."""
-        first = kept[0] if kept else None
-        if first is None or any(commits != first for commits in kept) or first.keys() != at.commits.keys():
-            return None
-        is_behind = all(first[name] <= at.commits[name] for name in first)
-        return Settled(0, first, at.watermark) if is_behind else None
-
-    def _keep(self, at: Settled | None, *, ends: bool) -> None:
-        if at is None or self._memory.commits != dict(at.commits):
-            return
-        if ends or time.monotonic() - self._kept_at[0] >= OFTEN:
-            for index in self._indexes.values():
-                index.keep(at.commits)
-            self._kept_at[0] = time.monotonic()
+    def _keep_at(self, commits: Mapping[str, int], _rows: pa.Table) -> None:
+        for index in self._indexes.values():
+            index.keep(commits)
 
     @property
     def _asks_for_open_part(self) -> bool:
