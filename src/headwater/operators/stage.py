@@ -49,6 +49,10 @@ class GroupKey(NamedTuple):
     shown_as: Mapping[str, str | None]
     computed: Mapping[str, str] = {}
 
+    def renamed(self, shown: Callable[[str], str | None]) -> GroupKey:
+        """The same, as rows above show it."""
+        return self._replace(shown_as={name: column and shown(column) for name, column in self.shown_as.items()})
+
 
 class Cut(NamedTuple):
     """A kind of time that rows are cut by, and the window that they are cut into; None if by instants."""

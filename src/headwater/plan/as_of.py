@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from headwater.findings import NotSupportedYet, QueryRefused, UnversionedJoin
 from headwater.operators import Expression, Field, Role, Scan
-from headwater.operators.as_of_join.stage import AS_OF_KINDS, AsOfKind, Pairs
+from headwater.operators.as_of_join.stage import AS_OF_KINDS, AsOfKind
+from headwater.operators.paired import Pairs
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.plan.bind import bind
 from headwater.plan.context import Context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import ClassVar, Literal
@@ -13,13 +13,13 @@ from headwater import model
 from headwater.operators.assign.spelling import spell_window
 from headwater.operators.assign.stage import length_of
 from headwater.operators.entry import taken_once
-from headwater.operators.expression import Expression, read_by
+from headwater.operators.expression import Expression
 from headwater.operators.finality import Finality
 from headwater.operators.kept import Kept, after
+from headwater.operators.paired import SIDES, Paired, Pairs, Side, Sources
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import NONE, GroupKey, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
-from headwater.operators.tolerance import Tolerances
 from headwater.operators.written import given_names
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -69,7 +69,7 @@ class TimeBound:
 
 
 @dataclass(frozen=True)
-class Join(Stage):
+class Join(Paired):
     """Pairs of rows. `equal` are the pairs of expressions, over the left and over the right side, that must be equal.
 
     `residual` is the rest of the condition, the time bound included; it writes columns as `l.column` and `r.column`.
@@ -80,9 +80,9 @@ class Join(Stage):
     left: Stage
     right: Stage
     kind: JoinKind
-    equal: tuple[tuple[Expression, Expression], ...]
+    equal: Pairs
     residual: Expression | None
-    renames: tuple[tuple[Literal["left", "right"], str], ...]
+    renames: Sources
     bound: TimeBound | None = None
     window: model.Window | None = None
 
@@ -150,7 +150,7 @@ class Join(Stage):
         return None
 
     def kept(self, grace: timedelta) -> Iterator[Kept]:
-        for number, (side, below) in enumerate(zip(("left", "right"), self.inputs, strict=True)):
+        for number, (side, below) in enumerate(zip(SIDES, self.inputs, strict=True)):
             yield from taken_once(below, grace)
             topics = ", ".join(sorted({scan.relation for scan in scans_of(below)}))
             what = f"the rows of the {side} side ({topics})"
@@ -161,28 +161,20 @@ class Join(Stage):
                 yield Kept("join", what, after("their event time", grace + reach))
 
     def pruned(self, needed: set[str]) -> Stage:
-        kept = [(source, column) for source, column in zip(self.renames, self.columns, strict=True)]
-        kept = [(source, column) for source, column in kept if column.name in needed]
-        wanted = {side: {name for (of, name), _ in kept if of == side} for side in ("left", "right")}
-        wanted["left"] |= read_by(left for left, _ in self.equal)
-        wanted["right"] |= read_by(right for _, right in self.equal)
-        for read in self.residual.reads if self.residual else ():
-            wanted["left" if read.startswith("l.") else "right"].add(read[2:])
-        if self.bound:
-            wanted["left"].add(self.bound.left)
-            wanted["right"].add(self.bound.right)
+        times: tuple[tuple[Side, str], ...] = ()
+        if self.bound is not None:
+            times = (("left", self.bound.left), ("right", self.bound.right))
+        left, right, renames, columns = self._narrowed(needed, self.equal, *times)
         return replace(
-            self,
-            left=self.left.pruned(wanted["left"]),
-            right=self.right.pruned(wanted["right"]),
-            renames=tuple(source for source, _ in kept),
-            columns=tuple(column for _, column in kept),
+            self, left=self.left.pruned(left), right=self.right.pruned(right), renames=renames, columns=columns
         )
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:
         """Those of both rows of a pair; of one where the other one only decides, or is the one of a key."""
-        left, right = (renamed(below.identity, self._shown(number)) for number, below in enumerate(self.inputs))
+        left, right = (
+            renamed(below.identity, self._shown(side)) for side, below in zip(SIDES, self.inputs, strict=True)
+        )
         if self.is_one_sided or (self.kind in ("inner", "left") and self._asks_by_key(1)):
             return left
         if self.kind in ("inner", "right") and self._asks_by_key(0):
@@ -197,18 +189,7 @@ class Join(Stage):
             return None
         if not self.is_one_sided and (self.kind not in ("inner", "left") or not self._asks_by_key(1)):
             return None
-        shown = self._shown(0)
-        return below._replace(
-            shown_as={name: shown(column) if column else None for name, column in below.shown_as.items()}
-        )
-
-    def _shown(self, side: int) -> Callable[[str], str | None]:
-        """Tells what columns of a side are called here."""
-        names: dict[str, str] = {}
-        for (of, name), column in zip(self.renames, self.columns, strict=True):
-            if of == ("left", "right")[side]:
-                names.setdefault(name.lower(), column.name)
-        return lambda name: names.get(name.lower())
+        return below.renamed(self._shown("left"))
 
     def _asks_by_key(self, side: int) -> bool:
         """Tells whether a side is asked for its row of a key, so that there is no more than one."""
@@ -222,15 +203,8 @@ class Join(Stage):
         return {pair[side].reads[0] for pair in self.equal if pair[side].is_column and _are_of_one_type(*pair)}
 
     @property
-    def tolerances(self) -> Tolerances:
-        sides = {"left": self.left.tolerances, "right": self.right.tolerances}
-        pairs = zip(self.columns, self.renames, strict=True)
-        return {column.name: sides[side][name] for column, (side, name) in pairs if name in sides[side]}
-
-    @property
     def line(self) -> str:
-        parts = [f"{_qualified('l', left)} = {_qualified('r', right)}" for left, right in self.equal]
-        text = f"Join {self.kind}{' on ' + ' and '.join(parts) if parts else ''}"
+        text = f"Join {self.kind}{f' on {self._condition(self.equal)}' if self.equal else ''}"
         if self.bound is not None:
             text += f" within {self.bound}"
         if self.window is not None:
@@ -248,10 +222,6 @@ def _tells_one(below: Stage, asked: set[str]) -> bool:
 
 def _are_of_one_type(one: Expression, other: Expression) -> bool:
     return bool(one.type == other.type or (pa.types.is_integer(one.type) and pa.types.is_integer(other.type)))
-
-
-def _qualified(side: str, expression: Expression) -> str:
-    return f"{side}.{expression}" if expression.is_column else f"{side}: {expression}"
 
 
 def shared_by_pairs(stage: Stage) -> Iterator[Sequence[tuple[Stage, Expression]]]:

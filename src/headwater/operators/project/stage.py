@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -38,26 +38,22 @@ class Project(Unary):
         return replace(self, input=below, columns=columns, expressions=kept)
 
     @property
-    def _passed_on(self) -> dict[str, str]:
-        """The names of the columns that it passes on."""
+    def _passed_on(self) -> Callable[[str], str | None]:
+        """Tells what the columns that it passes on are called here."""
         names: dict[str, str] = {}
         for named in self.expressions:
             if named.expression.is_column:
                 names.setdefault(named.expression.reads[0].lower(), named.name)
-        return names
+        return lambda name: names.get(name.lower())
 
     @property
     def identity(self) -> tuple[Identity, ...] | None:
-        names = self._passed_on
-        return renamed(self.input.identity, lambda name: names.get(name.lower()))
+        return renamed(self.input.identity, self._passed_on)
 
     @property
     def group_key(self) -> GroupKey | None:
-        below, names = self.input.group_key, self._passed_on
-        if below is None:
-            return None
-        shown = {name: names.get(column.lower()) if column else None for name, column in below.shown_as.items()}
-        return below._replace(shown_as=shown)
+        below = self.input.group_key
+        return None if below is None else below.renamed(self._passed_on)
 
     @property
     def tolerances(self) -> Tolerances:

@@ -18,9 +18,9 @@ from headwater.operators import Aggregate, Expression, Filter, Project, Scan, St
 from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
-from headwater.operators.as_known_join.stage import asked_as_known, looked_up_by
-from headwater.operators.as_of_join.stage import asked_by
+from headwater.operators.as_known_join.stage import looked_up_by
 from headwater.operators.join.stage import is_joined, shared_by_pairs
+from headwater.operators.paired import asked_by
 from headwater.operators.scan.stage import scans_of
 from headwater.plan.execution import as_they_come, parts_of
 from headwater.plan.physical.execution import Execution
@@ -140,7 +140,7 @@ def _partition(root: Stage, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _looked_up(root: Stage) -> tuple[LookUp, ...]:
     """The tables of which only rows that are asked for matter: all who ask name them by columns of the log."""
     found: list[LookUp] = []
-    for table, left, pairs in (*asked_by(root), *asked_as_known(root)):
+    for table, left, pairs in asked_by(root):
         scans = list(scans_of(left))
         columns = tuple(
             (theirs.reads[0], scans[0].relation, column)
