@@ -1,7 +1,8 @@
 """The catalog: what a name in FROM stands for.
 
 A stream or a table is scanned as it is declared. A view without a store and a view that keeps nothing between rows are
-*inlined*: whoever reads them takes their stages in. Any other view has a *derived topic*, which is scanned.
+*inlined*: whoever reads them takes their stages in. So is a view over all of time by another one: its rows change
+without end, and both stand at one cut of what they read. Any other view has a *derived topic*, which is scanned.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import pyarrow as pa
 
 from headwater import model
-from headwater.operators import Ancestor, Field, Role, Scan, Stage
+from headwater.operators import Ancestor, Field, Role, Scan
 from headwater.plan.context import Relation
 from headwater.plan.state import time_of
 from headwater.plan.uses import whole_source
@@ -89,12 +90,13 @@ def _hidden(relation: str, varies: bool) -> tuple[Field, ...]:
     )
 
 
-def read_view(view: model.View, root: Stage, complete: bool, plan: str) -> Relation:
-    """The relation of a lowered view for those that read it.
+def read_view(view: model.View, lowered: Relation, plan: str, *, inlined: bool) -> Relation:
+    """The relation of a lowered view for those that read it; `inlined` if they take its stages in whatever it keeps.
 
     The log's own columns of a derived topic depend on when its rows were written: none of them can be named.
     """
-    if not view.materialized or root.is_stateless:
+    root, complete = lowered.stage, lowered.complete
+    if not view.materialized or root.is_stateless or inlined:
         return Relation(root, complete)
     time = time_of(root)
     name = time.name if time else None

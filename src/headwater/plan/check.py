@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -177,17 +178,19 @@ class _Check:
 
     # Views
 
-    def _context(self, view: model.View) -> Context:
+    def _context(self, view: model.View, meant: model.View | None = None) -> Context:
+        """The context of a view's query; `meant` is the view as it is meant, where that isn't how it is declared."""
         query = view.query if isinstance(view.query, model.SqlQuery) else model.SqlQuery("")
-        names = self._relations()
-        reads = self._relation, self._late
-        return Context(view, query, *reads, names, self.functions, self.findings, self.trees.get(id(view)))
+        names, reader = self._relations(), meant or view
+        reads = partial(self._relation, reader), self._late
+        return Context(reader, query, *reads, names, self.functions, self.findings, self.trees.get(id(view)))
 
     def _relations(self) -> tuple[str, ...]:
         """The names of all that can be read."""
         return tuple(item.name for item in self.project.declarations if isinstance(item, model.Topic | model.View))
 
-    def _relation(self, name: str) -> Relation | None:
+    def _relation(self, reader: model.View, name: str) -> Relation | None:
+        """The relation of a name for a view that reads it; None if it is declared nowhere."""
         relation = self._find(name)
         if isinstance(relation, model.Topic):
             return scan_topic(relation)
@@ -196,7 +199,20 @@ class _Check:
         lowered = self.lowered.get(relation.name)
         if lowered is None:
             return NOTHING
-        return read_view(relation, lowered.stage, lowered.complete, self.planned[relation.name].fingerprint)
+        if reader.is_forever and not relation.materialized and self._reads_forever(lowered.stage):
+            context = self._context(relation, replace(relation, retention=model.FOREVER))
+            return self._lower(replace(context, findings=[]))
+        planned = self.planned[relation.name]
+        inlined = planned.view.is_forever and reader.is_forever
+        return read_view(relation, lowered, planned.fingerprint, inlined=inlined)
+
+    def _reads_forever(self, root: Stage) -> bool:
+        """Tells whether stages read a view that holds every row for ever by its rows."""
+        read = {scan.relation for scan in scans_of(root) if scan.kind == "view"}
+        return any(self._is_forever(name) for name in read)
+
+    def _is_forever(self, name: str) -> bool:
+        return name in self.planned and self.planned[name].view.is_forever
 
     def _late(self, name: str) -> Relation | str | None:
         """The rows that come too late for a view; why there are none, or None if there is no view of that name."""
@@ -209,7 +225,9 @@ class _Check:
         return late if isinstance(late, str) else Relation(late, late != NOTHING.stage)
 
     def _meant(self, view: model.View) -> model.View:
-        """The view, which holds its rows for ever if it reads tables alone: their rows have no end in time."""
+        """The view, which holds its rows for ever if it reads nothing but tables, and views that hold theirs for ever:
+        their rows have no end in time.
+        """
         tables_alone = (
             view.materialized and view.retention is None and view.horizon is None and self._is_of_tables(view)
         )
@@ -220,12 +238,12 @@ class _Check:
         inlined = [found for found in read if isinstance(found, model.View) and not found.materialized]
         others = [found for found in read if found not in inlined]
         is_sql = isinstance(view.query, model.SqlQuery) and view not in read
-        known = all(isinstance(found, model.Table) for found in others) and all(map(self._is_of_tables, inlined))
-        return bool(read) and is_sql and known
+        known = all(isinstance(found, model.Table) or self._is_forever(found.name) for found in others)
+        return bool(read) and is_sql and known and all(map(self._is_of_tables, inlined))
 
     def _plan(self, declared: model.View) -> None:
         view = self._meant(declared)
-        context = replace(self._context(declared), view=view)
+        context = self._context(declared, view)
         relation = self._lower(context)
         root = relation.stage.pruned({field.name for field in relation.stage.visible})
         key, missing = key_of(view, root)
@@ -259,11 +277,14 @@ class _Check:
         judge_clauses(context, tree)
         return lower(context, tree)
 
-    def _unsettled(self, root: Stage) -> tuple[str, ...]:
-        """The views that are read through their derived topics and whose rows are never final."""
+    def _unsettled(self, root: Stage) -> dict[str, bool]:
+        """The views that are read through their derived topics and whose rows are never final, and whether they hold
+        every row for ever.
+        """
         scans = (scan for scan in scans_of(root) if scan.kind == "view")
         sources = {scan.relation: self.planned.get(scan.relation) for scan in scans}
-        return tuple(name for name, planned in sources.items() if planned and not planned.execution.settles)
+        never_final = {name: found for name, found in sources.items() if found and not found.execution.settles}
+        return {name: found.view.is_forever for name, found in never_final.items()}
 
 
 def _is_sound(root: Stage) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pyarrow as pa
@@ -40,12 +40,12 @@ from headwater.sql.refusal import did_you_mean
 
 
 def judge(
-    context: Context, root: Stage, missing: Sequence[str], stores: Sequence[model.Store], unsettled: Sequence[str]
+    context: Context, root: Stage, missing: Sequence[str], stores: Sequence[model.Store], unsettled: Mapping[str, bool]
 ) -> None:
     """Report everything that speaks against executing a view that was lowered to these stages.
 
     `missing` are the columns of its key that it doesn't show, `unsettled` the views it reads whose rows never become
-    final.
+    final, and whether they hold every row for ever.
     """
     _judge_names(context, root)
     if not context.view.materialized:
@@ -321,7 +321,7 @@ def _judge_store(context: Context, root: Stage, stores: Sequence[model.Store]) -
             )
 
 
-def _judge_inputs(context: Context, root: Stage, unsettled: Sequence[str]) -> None:
+def _judge_inputs(context: Context, root: Stage, unsettled: Mapping[str, bool]) -> None:
     for scan in scans_of(root):
         if scan.kind == "view" and scan.time is None and scan.relation not in unsettled:
             _report(
@@ -334,12 +334,14 @@ def _judge_inputs(context: Context, root: Stage, unsettled: Sequence[str]) -> No
                 hint=f'Add window_end or the event time to the columns of view "{scan.relation}".',
                 topic=scan.relation,
             )
-    for name in unsettled:
+    for name, is_forever in unsettled.items():
+        can_hold = is_forever and isinstance(context.view.query, model.SqlQuery)
+        hold = "Hold every row for ever here, too: WITH (retention = 'forever')."
         _report(
             context,
             NotSupportedYet,
             f'reads view "{name}", whose rows are never final',
             context.view.origin,
             detail="A derived topic holds rows that no longer change.",
-            hint=f'Group view "{name}" by a window, or read what it reads.',
+            hint=hold if can_hold else f'Group view "{name}" by a window, or read what it reads.',
         )

@@ -24,7 +24,7 @@ from headwater.operators import Expression, Join, Stage
 from headwater.operators.lowering.columns import RANK, values_of
 from headwater.operators.lowering.ends import end_of, times_among
 from headwater.operators.lowering.ledger import Rows, merged
-from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, NEW, POSITION, later, spell_interval
+from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, NEW, POSITION, barrier, later, spell_interval
 from headwater.operators.lowering.trace import NOTHING, behind
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 from headwater.plan.join import conjuncts_of
@@ -55,7 +55,8 @@ class Side:
 def _(stage: Join, lowering: Lowering) -> Rows:
     if lowering.is_forever:
         left, right = (Side(lowering.counting(below).frame, windowed=False) for below in stage.inputs)
-        return Rows(_joined(replace(stage, bound=None, window=None), left, right, settled=True))
+        pairs = _joined(replace(stage, bound=None, window=None), left, right, settled=True)
+        return Rows(_all_read(stage, pairs, lowering))
     times = (stage.bound.left, stage.bound.right) if stage.bound else (None, None)
     keys = [[pair[number] for pair in stage.equal] for number in (0, 1)]
     left, right = (_side(lowering, *side) for side in zip(stage.inputs, times, keys, strict=True))
@@ -81,6 +82,19 @@ def _side(lowering: Lowering, stage: Stage, time: str | None, keys: Sequence[Exp
         return Side(lowering.enter(rows, stage, F.col(known)).frame, windowed=True)
     end = end_of(times_among(keys, stage)) if time is None else F.col(f"`{time}`")
     return Side(lowering.enter(lowering.admit(rows, stage, end), stage, end).frame, windowed=time is None)
+
+
+def _all_read(stage: Join, pairs: DataFrame, lowering: Lowering) -> DataFrame:
+    """The pairs, so that Spark reads both sides where rows are counted.
+
+    It leaves out the other side of an outer join of which nothing is shown, where that can't change what is above: here
+    it is asked for, to count the rows that have a partner.
+    """
+    other = {"left": "r", "right": "l"}.get(stage.kind)
+    if lowering.tally is None or other is None:
+        return pairs
+    partners = F.count(F.col(f"{POSITION}.{other}")).alias("partners")
+    return barrier(pairs, f"joined{next(lowering.numbers)}", partners)
 
 
 @taken_in.register

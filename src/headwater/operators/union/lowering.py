@@ -35,11 +35,11 @@ def _(stage: Union, lowering: Lowering) -> Rows:
 
 
 def _of_groups(stage: Union, parts: list[Rows], lowering: Lowering) -> Rows:
-    """The rows of branches some of which keep state: those of the others are final at their own time."""
+    """The rows of branches some of which keep state, or are those of tables: the others are final at their own time."""
     frames = []
     for part, branch in zip(parts, stage.branches, strict=True):
         frame = part.frame
-        if FINAL not in frame.columns:
+        if not {FINAL, POSITION} <= set(frame.columns):
             frame = lowering.enter_by_time(part, branch).frame
             new = [F.col(NEW)] if lowering.as_they_come else []
             frame = frame.select(*columns_of(branch), POSITION, F.col(MARK).alias(FINAL), *new, *behind(frame))

@@ -148,7 +148,8 @@ class _Tracer:
 
     def _down_join(self, stage: Join, names: Names, taken: int) -> None:
         side, own = _side(stage, names)
-        if stage.kind == "full" or stage.kind == {"left": "right", "right": "left"}[side]:
+        lacks = stage.kind == "full" or stage.kind == {"left": "right", "right": "left"}[side]
+        if lacks and self._with_null(taken):
             raise NotTraced(f"rows without a partner have no {' and '.join(names)}")
         left, right = self._equal(stage)
         (below, key), (other, its) = (stage.left, left), (stage.right, right)
@@ -163,6 +164,10 @@ class _Tracer:
         number = sum(isinstance(step, Take) for step in self.steps)
         self.steps.append(Take(number, tuple(self._sources(stage, names)), with_null))
         return number
+
+    def _with_null(self, number: int) -> bool:
+        """Tells whether a value that was taken can be NULL; a row that lacks a partner is found by no other one."""
+        return next(step.with_null for step in self.steps if isinstance(step, Take) and step.number == number)
 
     def _sources(self, stage: Stage, names: Names) -> Iterator[Columns]:
         match stage:
