@@ -199,10 +199,8 @@ ASKING = {
     "headwater.operators.late.lowering": {"Assign"},  # late for a window, or for its own time
     "headwater.plan.chain": {"Scan"},
     "headwater.plan.late": {"Assign", "Deduplicate", "Filter", "Scan"},  # makes the stages of another view anew
-    "headwater.plan.physical.step": {"Filter", "Project", "Scan"},
-    "headwater.plan.physical.trace": {  # what a key is one operator further down
-        *("Aggregate", "Deduplicate", "Filter", "Join", "Over", "Project", "Scan", "TopN", "Union"),
-    },
+    "headwater.plan.physical.step": {"Scan"},
+    "headwater.plan.physical.trace": {"Join", "Scan"},  # both sides of a join matter to each other
     "headwater.plan.ranking": {"Over", "Project"},  # makes a top-N of them
     "headwater.plan.union": {"Deduplicate", "Union"},  # makes one of several
 }

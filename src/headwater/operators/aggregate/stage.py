@@ -23,6 +23,7 @@ from headwater.operators.scan.time import tumble_of
 from headwater.operators.stage import NONE, Cut, Grouped, GroupKey, Stage, only
 from headwater.operators.streaming import Link, Streaming
 from headwater.operators.tolerance import Tolerance, Tolerances, tolerances_of, widest_read
+from headwater.operators.unchanged import Sources, columns_of_keys, unchanged
 from headwater.operators.written import given_names, name_of_call
 
 _ADDED_UP = frozenset({"sum", "count", "count_if"})
@@ -176,3 +177,14 @@ def _size_like(cut: str | None) -> str:
         return "INTERVAL '1' DAY"
     unit = _UNIT.search(cut) if cut else None
     return f"INTERVAL '1' {unit['unit'].upper()}" if unit else "INTERVAL '1' HOUR"
+
+
+@unchanged.register
+def _(stage: Aggregate, name: str) -> Sources:
+    keys = columns_of_keys(stage)
+    return ((stage.input, keys[name]),) if name in keys else ()
+
+
+@columns_of_keys.register
+def _(stage: Aggregate) -> dict[str, str]:
+    return {key.name: key.expression.reads[0] for key in stage.keys if key.expression.is_column}

@@ -13,6 +13,7 @@ from headwater.operators.expression import Role
 from headwater.operators.finality import Finality
 from headwater.operators.stage import NONE, Cut, Identity, Stage, Unary, with_added
 from headwater.operators.streaming import Streaming
+from headwater.operators.unchanged import Sources, unchanged
 from headwater.sql import WINDOW_COLUMNS
 
 MOST_WINDOWS = 1_000_000
@@ -131,3 +132,8 @@ def ungrouped_sessions(root: Stage, *, grouped: bool = False) -> Iterator[Stage]
         yield root
     for below in () if root.begins_anew else root.inputs:
         yield from ungrouped_sessions(below, grouped=root.groups_rows or (root.passes_rows and grouped))
+
+
+@unchanged.register
+def _(stage: Assign, name: str) -> Sources:
+    return () if name in WINDOW_COLUMNS else ((stage.input, name),)

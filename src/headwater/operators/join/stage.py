@@ -20,6 +20,7 @@ from headwater.operators.paired import SIDES, Paired, Pairs, Side, Sources
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import NONE, GroupKey, Identity, Stage, renamed
 from headwater.operators.streaming import Direction, Link, Streaming
+from headwater.operators.unchanged import unchanged
 from headwater.operators.written import given_names
 
 JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -244,3 +245,11 @@ def _(stage: Join) -> Iterator[tuple[str, str]]:
     for column, (side, below) in zip(stage.columns, stage.renames, strict=True):
         if side == "right" and column.name.endswith(f"_{below}"):
             yield column.name, f"{column.name.removesuffix(f'_{below}')}.{below}"
+
+
+@unchanged.register
+def _(stage: Join, name: str) -> tuple[tuple[Stage, str], ...]:
+    """Where a side has no row, the column is NULL."""
+    named = zip(stage.renames, stage.columns, strict=True)
+    side, own = next(source for source, column in named if column.name == name)
+    return ((stage.inputs[SIDES.index(side)], own),)

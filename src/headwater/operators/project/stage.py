@@ -10,6 +10,7 @@ from headwater.operators.expression import Expression, Named, listed, read_by
 from headwater.operators.stage import GroupKey, Identity, Stage, Unary, only, renamed
 from headwater.operators.streaming import Streaming
 from headwater.operators.tolerance import Tolerances, tolerances_of
+from headwater.operators.unchanged import Sources, unchanged
 from headwater.operators.window_bounds import passes_bounds
 from headwater.sql.spelling import spell_name
 
@@ -78,3 +79,9 @@ class Project(Unary):
 def projected(root: Stage) -> Iterator[Expression]:
     """The expressions that columns are computed by, at a stage and below it."""
     return (named.expression for stage in root.walk() if isinstance(stage, Project) for named in stage.expressions)
+
+
+@unchanged.register
+def _(stage: Project, name: str) -> Sources:
+    made_of = next((named.expression for named in stage.expressions if named.name == name), None)
+    return ((stage.input, made_of.reads[0]),) if made_of is not None and made_of.is_column else ()

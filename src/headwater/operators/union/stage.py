@@ -8,6 +8,7 @@ from typing import ClassVar
 from headwater.operators.stage import Stage
 from headwater.operators.streaming import Streaming
 from headwater.operators.tolerance import Tolerance, Tolerances, widest
+from headwater.operators.unchanged import Sources, unchanged
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,9 @@ class Union(Stage):
     @property
     def line(self) -> str:
         return f"Union {', '.join(column.name for column in self.columns)}"
+
+
+@unchanged.register
+def _(stage: Union, name: str) -> Sources:
+    number = [column.name for column in stage.columns].index(name)
+    return tuple((branch, branch.columns[number].name) for branch in stage.branches)

@@ -14,7 +14,7 @@ from typing import Literal
 import pyarrow as pa
 
 from headwater import model
-from headwater.operators import Aggregate, Expression, Filter, Project, Scan, Stage
+from headwater.operators import Aggregate, Expression, Scan, Stage
 from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
@@ -22,6 +22,7 @@ from headwater.operators.as_known_join.stage import looked_up_by
 from headwater.operators.join.stage import is_joined, shared_by_pairs
 from headwater.operators.paired import asked_by
 from headwater.operators.scan.stage import scans_of
+from headwater.operators.unchanged import unchanged
 from headwater.plan.execution import as_they_come, parts_of
 from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
@@ -230,19 +231,14 @@ def _keys(root: Stage, scans: Sequence[Scan], *, at_once: bool) -> tuple[tuple[s
 
 def _column_of(stage: Stage, key: Expression) -> str | None:
     """The column of the log that a key is; None if it is another value, or one of which several may be equal."""
-    column = stage.column_of(key)
+    return _in_log(stage, key.reads[0]) if key.is_column else None
+
+
+def _in_log(stage: Stage, name: str) -> str | None:
+    column = stage.column(name)
     if column is None or pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
         return None
-    match stage:
-        case Scan():
-            return column.name
-        case Filter():
-            return _column_of(stage.input, key)
-        case _ if stage.puts_in_windows and not column.is_window_bound:
-            (below,) = stage.inputs
-            return _column_of(below, key)
-        case Project():
-            made_of = next(named.expression for named in stage.expressions if named.name == column.name)
-            return _column_of(stage.input, made_of)
-        case _:
-            return None
+    if isinstance(stage, Scan):
+        return column.name
+    sources = () if stage.keeps_state or len(stage.inputs) > 1 else unchanged(stage, column.name)
+    return next((_in_log(below, own) for below, own in sources), None)

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from headwater.operators import Aggregate, Deduplicate, Filter, Join, Over, Project, Scan, Stage, TopN, Union
+from headwater.operators import Join, Scan, Stage
 from headwater.operators.scan.stage import scans_of
+from headwater.operators.stage import Grouped
+from headwater.operators.unchanged import columns_of_keys, unchanged
 
 Names = tuple[str, ...]
-Groups = Aggregate | Deduplicate | TopN | Over
-"""Stages of groups or partitions: what they give of a row depends on all that share its keys."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,10 @@ class _Tracer:
         match stage:
             case Join():
                 self._join(stage)
-            case Aggregate() | Deduplicate() | TopN():
-                self._groups(stage)
-            case Over():
-                self._partitions(stage)
             case Scan(kind="table"):
                 self._versions(stage)
+            case _ if _sees_others(stage):
+                self._groups(stage)
             case _:
                 pass
 
@@ -110,15 +108,12 @@ class _Tracer:
         if stage.kind in ("right", "full"):
             self.down(stage.left, left, lefts)
 
-    def _groups(self, stage: Aggregate | Deduplicate | TopN) -> None:
-        names = self._keys(stage)
-        taken = self.take(stage.input, tuple(names.values()), with_null=True)
-        self.down(stage.input, tuple(names.values()), taken)
-        self.last = (stage, tuple(names), taken)
-
-    def _partitions(self, stage: Over) -> None:
-        names = tuple(self._keys(stage).values())
-        self.down(stage.input, names, self.take(stage.input, names, with_null=True))
+    def _groups(self, stage: Stage) -> None:
+        names, (below,) = self._keys(stage), stage.inputs
+        taken = self.take(below, tuple(names.values()), with_null=True)
+        self.down(below, tuple(names.values()), taken)
+        if isinstance(stage, Grouped):
+            self.last = (stage, tuple(names), taken)
 
     # From above: all that rows of a stage with some values depend on
 
@@ -126,25 +121,14 @@ class _Tracer:
         match stage:
             case Scan():
                 self._look_up(stage, names, taken)
-            case Filter():
-                self.down(stage.input, names, taken)
-            case Project():
-                self.down(stage.input, _projected(stage, names), taken)
-            case Union():
-                for branch in stage.branches:
-                    self.down(branch, _by_position(stage, branch, names), taken)
-            case Aggregate():
-                keys = self._all_keys(stage)
-                self.down(stage.input, tuple(_among(keys, name) for name in names), taken)
-            case Deduplicate() | TopN() | Over():
-                self.down(stage.input, _of_input(stage, names), taken)
-                own = tuple(self._keys(stage).values())
-                if not set(names) <= set(own):
-                    self.down(stage.input, own, self.take(stage.input, own, with_null=True))
             case Join():
                 self._down_join(stage, names, taken)
             case _:
-                raise NotTraced(f"{stage.noun or type(stage).__name__.lower()} makes several rows of one")
+                for below, own in _below(stage, names):
+                    self.down(below, own, taken)
+                if _sees_others(stage) and not set(names) <= columns_of_keys(stage).keys():
+                    (below,), keys = stage.inputs, tuple(self._keys(stage).values())
+                    self.down(below, keys, self.take(below, keys, with_null=True))
 
     def _down_join(self, stage: Join, names: Names, taken: int) -> None:
         side, own = _side(stage, names)
@@ -170,26 +154,11 @@ class _Tracer:
         return next(step.with_null for step in self.steps if isinstance(step, Take) and step.number == number)
 
     def _sources(self, stage: Stage, names: Names) -> Iterator[Columns]:
-        match stage:
-            case Scan():
-                yield self._columns(stage, names)
-            case Filter():
-                yield from self._sources(stage.input, names)
-            case Project():
-                yield from self._sources(stage.input, _projected(stage, names))
-            case Union():
-                for branch in stage.branches:
-                    yield from self._sources(branch, _by_position(stage, branch, names))
-            case Aggregate():
-                keys = self._all_keys(stage)
-                yield from self._sources(stage.input, tuple(_among(keys, name) for name in names))
-            case Deduplicate() | TopN() | Over():
-                yield from self._sources(stage.input, _of_input(stage, names))
-            case Join():
-                side, own = _side(stage, names)
-                yield from self._sources(stage.left if side == "left" else stage.right, own)
-            case _:
-                raise NotTraced(f"{' and '.join(names)} is made of a row that becomes several")
+        if isinstance(stage, Scan):
+            yield self._columns(stage, names)
+            return
+        for below, own in _below(stage, names):
+            yield from self._sources(below, own)
 
     def _columns(self, scan: Scan, names: Names) -> Columns:
         for name in names:
@@ -227,18 +196,13 @@ class _Tracer:
                 return left, right
         raise NotTraced("a join has no equality of two columns of the log")
 
-    def _keys(self, stage: Groups) -> dict[str, str]:
+    def _keys(self, stage: Stage) -> dict[str, str]:
         """The keys by which groups are found, and the columns of the input that they are: all, or the first."""
-        keys = self._all_keys(stage)
+        keys, (below,) = columns_of_keys(stage), stage.inputs
         for some in (keys, *({name: column} for name, column in keys.items())):
-            if some and self._is_known(stage.input, tuple(some.values())):
+            if some and self._is_known(below, tuple(some.values())):
                 return some
         raise NotTraced("its groups are told apart by nothing that is a column of the log")
-
-    def _all_keys(self, stage: Groups) -> dict[str, str]:
-        if isinstance(stage, Aggregate):
-            return {key.name: key.expression.reads[0] for key in stage.keys if key.expression.is_column}
-        return {key.reads[0]: key.reads[0] for key in stage.group_keys if key.is_column}
 
     def _is_known(self, stage: Stage, names: Names) -> bool:
         """Tells whether rows can be found by these columns, and their values be taken."""
@@ -250,25 +214,20 @@ class _Tracer:
         return True
 
 
-def _projected(stage: Project, names: Names) -> Names:
-    made_of = {named.name: named.expression for named in stage.expressions}
-    for name in names:
-        if name not in made_of or not made_of[name].is_column:
+def _sees_others(stage: Stage) -> bool:
+    """Tells whether what a stage gives of a row depends on all that share its keys: those of its group or partition."""
+    return isinstance(stage, Grouped) or stage.by_partition
+
+
+def _below(stage: Stage, names: Names) -> list[tuple[Stage, Names]]:
+    """The inputs that columns of a stage come from unchanged, and what they are called there."""
+    ways = [unchanged(stage, name) if not stage.puts_in_windows else () for name in names]
+    for name, way in zip(names, ways, strict=True):
+        if not way:
             raise NotTraced(f"{name} is computed")
-    return tuple(made_of[name].reads[0] for name in names)
-
-
-def _by_position(stage: Union, branch: Stage, names: Names) -> Names:
-    positions = [number for number, column in enumerate(stage.columns) if column.name in names]
-    by_name = {stage.columns[number].name: branch.columns[number].name for number in positions}
-    return tuple(by_name[name] for name in names)
-
-
-def _of_input(stage: Deduplicate | TopN | Over, names: Names) -> Names:
-    for name in names:
-        if stage.input.column(name) is None:
-            raise NotTraced(f"{name} is computed from other rows")
-    return names
+    if len({tuple(id(below) for below, _ in way) for way in ways}) > 1:
+        raise NotTraced(f"{' and '.join(names)} are of both sides of a join")
+    return [(some[0][0], tuple(name for _, name in some)) for some in zip(*ways, strict=True)]
 
 
 def _side(stage: Join, names: Names) -> tuple[str, Names]:
@@ -278,12 +237,6 @@ def _side(stage: Join, names: Names) -> tuple[str, Names]:
     if len(sides) != 1:
         raise NotTraced(f"{' and '.join(names)} are of both sides of a join")
     return sides.pop(), tuple(made_of[name][1] for name in names)
-
-
-def _among(keys: dict[str, str], name: str) -> str:
-    if name not in keys:
-        raise NotTraced(f"{name} is computed")
-    return keys[name]
 
 
 def _is_exact(kind: pa.DataType) -> bool:
@@ -323,6 +276,6 @@ def _shown(root: Stage, last: tuple[Stage, Names, int] | None) -> tuple[Names, i
     passed: Sequence[Stage] = list(root.walk())
     above = passed[next(number for number, each in enumerate(passed) if each is stage) + 1 :]
     shown = [root.group_key.shown_as.get(name) for name in names]
-    if any(each.keeps_state or not isinstance(each, Filter | Project) for each in above) or None in shown:
+    if any(each.keeps_state or not each.passes_rows for each in above) or None in shown:
         return (), None
     return tuple(name for name in shown if name is not None), taken
