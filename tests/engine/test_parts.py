@@ -22,6 +22,7 @@ from tests.plan.planning import view
 
 SETTLED = "WITH (execution = 'settle', grace = '5 seconds')"
 TUMBLE = "TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
+SESSION = "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STREAM = """
 CREATE STREAM clicks (id BIGINT NOT NULL, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
@@ -37,8 +38,15 @@ SELECT upper(page) AS page, window_start, count(*) AS n, stddev(price) AS spread
 FROM {WINDOWS} GROUP BY upper(page), window_start, window_end;
 CREATE MATERIALIZED VIEW instants WITH (grace = '5 seconds', execution = 'settle') AS
 SELECT at, count(*) AS n FROM clicks GROUP BY at;
+CREATE MATERIALIZED VIEW visits WITH (grace = '5 seconds', emit = 'changes') AS
+SELECT page, window_start, window_end, count(*) AS n, sum(price) AS total, first(id) AS first
+FROM SESSION(TABLE clicks PARTITION BY page, DESCRIPTOR(at), INTERVAL '1' SECOND)
+GROUP BY page, window_start, window_end HAVING count(*) <> 3;
+CREATE MATERIALIZED VIEW bursts WITH (grace = '2 seconds') AS
+SELECT window_start, window_end, count(*) AS n, max(id) AS newest
+FROM SESSION(TABLE clicks, DESCRIPTOR(at), INTERVAL '1' SECOND) WHERE price > 2.4 GROUP BY window_start, window_end;
 """
-NAMES = ("changing", "final", "instants")
+NAMES = ("changing", "final", "instants", "visits", "bursts")
 
 
 def adds(query: str, options: str = SETTLED) -> str | None:
@@ -52,6 +60,7 @@ def adds(query: str, options: str = SETTLED) -> str | None:
         f"SELECT customer, window_end, count(*) AS n FROM {TUMBLE} GROUP BY customer, window_end",
         f"SELECT upper(customer) AS c, window_end, max(id) AS id FROM {TUMBLE} GROUP BY 1, 2 HAVING count(*) > 1",
         "SELECT at, customer, count(*) AS n FROM orders GROUP BY at, customer",
+        f"SELECT customer, window_start, window_end, sum(id) AS n FROM {SESSION} GROUP BY 1, 2, 3",
     ],
 )
 def test_groups_that_end_and_can_be_merged_are_kept_in_parts(query: str) -> None:
@@ -67,6 +76,7 @@ def test_groups_that_end_and_can_be_merged_are_kept_in_parts(query: str) -> None
             f"SELECT customer, window_end, count(*) AS n FROM {TUMBLE} GROUP BY customer, window_end",
             "WITH (execution = 'settle', every = '5 seconds')",
         ),
+        (f"SELECT customer, window_start, window_end, collect_list(id) AS n FROM {SESSION} GROUP BY 1, 2, 3", ""),
         (  # the declared key is the same for two windows of a customer
             f"SELECT customer, window_end, count(*) AS n FROM {TUMBLE} GROUP BY customer, window_end",
             "WITH (execution = 'settle', key = 'customer')",
@@ -82,7 +92,15 @@ def test_groups_that_end_and_can_be_merged_are_kept_in_parts(query: str) -> None
             "WITH (execution = 'settle', emit = 'final')",
         ),
     ],
-    ids=["lists", "distinct", "at a cadence", "a key of several groups", "beside rows", "several rows a group"],
+    ids=[
+        "lists",
+        "distinct",
+        "at a cadence",
+        "lists in sessions",
+        "a key of several groups",
+        "beside rows",
+        "several rows a group",
+    ],
 )
 def test_other_groups_are_not(query: str, options: str) -> None:
     assert adds(query, options) != "parts"
@@ -151,15 +169,20 @@ def feed(project: hw.Project, chance: random.Random, commits: int) -> Iterator[i
 def test_every_step_gives_the_rows_of_batch_whatever_was_lost_before(
     project: hw.Project, compiled: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Steps of one commit and of several, with the kept parts, without them, and with damaged ones."""
+    """Steps of one commit and of several, with the kept parts, with older ones, without any, and with damaged ones."""
     monkeypatch.setattr(settle, "COMPILED", compiled)
     chance, states = random.Random(18), project.folder
+    older: dict[Path, bytes] = {}
     for commit in feed(project, chance, 16):
         if chance.random() < 0.3:
             continue
         if commit % 5 == 0:
             for kept in states.rglob("parts-*.arrow"):
                 kept.unlink() if chance.random() < 0.5 else kept.write_bytes(kept.read_bytes()[:-9])
+            for kept, data in older.items():
+                kept.write_bytes(data)
+        if commit % 5 == 3:
+            older = {kept: kept.read_bytes() for kept in states.rglob("parts-*.arrow")}
         assert [str(done.error) for done in project.catch_up() if done.error] == []
         if commit % 4 == 0:
             assert [project.verify(name).identical for name in NAMES] == [True] * len(NAMES)
@@ -183,6 +206,33 @@ def test_a_small_step_is_computed_by_the_plan_that_was_prepared(
         project.catch_up("changing")
     assert len(executed) == 4, "every step, also the first: the log is small"
     assert project.verify("changing").identical
+
+
+def test_parts_that_are_older_than_the_position_are_added_to(
+    project: hw.Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a killed process leaves them: nothing is read of the log that they hold."""
+    commits = feed(project, random.Random(11), 9)
+    for commit in commits:
+        project.catch_up("visits")
+        if commit == 3:
+            older = {kept: kept.read_bytes() for kept in project.folder.rglob("parts-*.arrow")}
+    for kept in project.folder.rglob("parts-*.arrow"):
+        kept.unlink()
+    for kept, data in older.items():
+        kept.write_bytes(data)
+    made_again: list[bool] = []
+    groups = Slice.groups
+
+    def told(self: Slice, *given: Any) -> Any:
+        made_again.append(self.again)
+        return groups(self, *given)
+
+    monkeypatch.setattr(Slice, "groups", told)
+    for _ in feed(project, random.Random(12), 2):
+        project.catch_up("visits")
+    assert True not in made_again
+    assert project.verify("visits").identical
 
 
 def test_a_tick_closes_what_is_due_without_asking_spark(project: hw.Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,8 @@ VIEWS = {
     " INTERVAL '2' SECOND, INTERVAL '20' SECOND) GROUP BY k, window_end",
     "sessions": "SELECT k, window_start, window_end, count(*) AS n FROM SESSION(TABLE u PARTITION BY k, DESCRIPTOR(at),"
     " INTERVAL '4' SECOND) GROUP BY k, window_start, window_end",
+    "bursts": "SELECT window_start, window_end, sum(v) AS s, last(id) AS l FROM SESSION(TABLE a, DESCRIPTOR(at),"
+    " INTERVAL '3' SECOND) WHERE v > 0 GROUP BY window_start, window_end HAVING sum(v) <> 4",
     "together": f"SELECT window_end, count(*) AS n FROM {TEN.format('(SELECT at FROM a UNION ALL SELECT at FROM u)')}"
     " GROUP BY window_end",
     "arriving": "SELECT window_end, count(*) AS n FROM TUMBLE(TABLE b, DESCRIPTOR(_arrived_at), INTERVAL '10' SECOND)"

@@ -46,7 +46,14 @@ JOIN = (
         ),
         (
             SESSION,
-            ["sessions: one row per customer, window_start, window_end with n, until the session's end + 7 minutes"],
+            [
+                "settle: its position in the store; each step reads what is new",
+                "parts: one row per customer, window_start, window_end, in memory, until the session's end + 7 minutes",
+            ],
+        ),
+        (
+            SESSION.replace("count(*) AS n", "median(amount) AS m"),
+            ["sessions: one row per customer, window_start, window_end with m, until the session's end + 7 minutes"],
         ),
         (
             "SELECT id FROM payments",
@@ -76,7 +83,17 @@ JOIN = (
             ],
         ),
     ],
-    ids=["nothing", "windows in parts", "windows", "sessions", "copies", "copies in windows", "OVER", "a join"],
+    ids=[
+        "nothing",
+        "windows in parts",
+        "windows",
+        "sessions in parts",
+        "sessions",
+        "copies",
+        "copies in windows",
+        "OVER",
+        "a join",
+    ],
 )
 def test_the_state_that_operators_keep_has_an_end(query: str, kept: list[str]) -> None:
     assert [str(found) for found in view(query, "WITH (grace = '2 minutes')").physical.keeps] == kept

@@ -801,7 +801,7 @@ view "v" groups by "window_start" and "window_end" without showing them
         """\
     CREATE MATERIALIZED VIEW v WITH (emit = 'changes') AS
 --  ^ here
-    SELECT customer, window_start, window_end, count(*) AS n
+    SELECT customer, window_start, window_end, median(amount) AS m
     FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE)
     GROUP BY customer, window_start, window_end
 """,
@@ -1035,10 +1035,16 @@ def test_findings_inside_an_inline_view_are_reported_for_it_and_state_for_those_
          "settle", "changes"),
         ("SELECT window_end, collect_set(id) AS ids FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' DAY) "
          "GROUP BY 1", "", "live", "changes"),
-        ("SELECT customer, window_start, window_end, count(*) AS n "
+        ("SELECT customer, window_start, window_end, median(amount) AS m "
          "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL", "",
          "live", "final"),
         ("SELECT customer, window_start, window_end, count(*) AS n "
+         "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL", "",
+         "settle", "final"),
+        ("SELECT customer, window_start, window_end, count(*) AS n "
+         "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
+         "WITH (emit = 'changes')", "settle", "changes"),
+        ("SELECT customer, window_start, window_end, median(amount) AS m "
          "FROM SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
          "WITH (emit = 'changes', horizon = '1 day')", "settle", "changes"),
         ("SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at = o.at", "", "settle", "changes"),
@@ -1118,7 +1124,7 @@ def test_the_author_may_choose_the_execution(query: str, wanted: str, why: str) 
         ("SELECT customer, window_start, window_end, count(*) AS n FROM "
          "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
          "execution = 'batch'", "Nothing says how far back an input can matter.",
-         "Write execution = 'live', or leave it out."),
+         "Write execution = 'live' or 'settle', or leave it out."),
     ],
 )  # fmt: skip
 def test_an_execution_that_is_not_legal_is_refused_with_the_reason(

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from headwater.plan.physical.description import facts
 from headwater.plan.physical.pace import Pace
 from tests.plan.planning import view
 from tests.plan.test_python import check, python_view
@@ -62,3 +63,35 @@ def test_those_that_read_a_python_view_wait_for_the_gap_that_it_declares_whateve
 def test_another_lag_is_another_plan() -> None:
     plans = {check(python_view(gap=gap)).checked().view("totals").fingerprint for gap in (None, NONE, MINUTE)}
     assert len(plans) == 3
+
+
+HOPS = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR)"
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "made"),
+    [
+        (f"SELECT customer, window_end, count(*) AS n FROM {SESSION} GROUP BY customer, window_end", "", "once"),
+        ("SELECT id FROM orders", "", "once"),
+        (
+            f"SELECT customer, window_end, count(*) AS n FROM {HOPS} GROUP BY customer, window_end",
+            "WITH (emit = 'final')",
+            "anew for each step, because panes are computed by several queries",
+        ),
+        (
+            "SELECT customer, count(*) AS n FROM orders GROUP BY customer",
+            "WITH (retention = '1 day')",
+            "anew for each step, because totals are computed by several queries",
+        ),
+    ],
+    ids=["sessions", "rows", "panes", "totals"],
+)
+def test_explain_says_how_the_plan_of_a_small_step_is_made(query: str, options: str, made: str) -> None:
+    told = dict(facts(view(query, options).physical))
+    assert told["few rows"] == f"in memory, by a plan that is made {made}; many from files, by all cores"
+
+
+def test_explain_says_why_spark_has_the_steps_of_a_live_view() -> None:
+    found = view(f"SELECT customer, window_end, median(amount) AS m FROM {SESSION} GROUP BY customer, window_end")
+    assert str(found.execution.why) == "Spark's streaming keeps its aggregate"
+    assert "few rows" not in dict(facts(found.physical))

@@ -41,17 +41,34 @@ class KeptRows:
 
     def read(self, commits: Commits) -> pa.Table | None:
         """The rows as they were kept at these commits; None if they have to be made again."""
-        file = self._file(commits)
+        rows, spelled = self._read(self._file(commits))
+        return rows.replace_schema_metadata(None) if rows is not None and spelled == self._spelled(commits) else None
+
+    def newest(self, upto: Commits) -> tuple[dict[str, int], pa.Table] | None:
+        """The rows that were kept last, at these commits or before them, and where; None if there are none."""
+        if (rows := self.read(upto)) is not None:
+            return dict(upto), rows
+        found: list[tuple[dict[str, int], pa.Table]] = []
+        for file in self._files:
+            rows, spelled = self._read(file)
+            commits: dict[str, int] = json.loads(spelled)["commits"] if spelled else {}
+            if rows is None or spelled != self._spelled(commits) or commits.keys() != upto.keys():
+                continue
+            if all(commit <= upto[topic] for topic, commit in commits.items()):
+                found.append((commits, rows.replace_schema_metadata(None)))
+        return max(found, key=lambda kept: sum(kept[0].values()), default=None)
+
+    def _read(self, file: Path) -> tuple[pa.Table | None, bytes]:
+        """The rows of a file, and what they say that they stand for."""
         try:
             data = memoryview(file.read_bytes())
         except OSError:
-            return None
+            return None, b""
         rows = _unpacked(data)
         if rows is None:
             _logger.warning("%s is damaged; its rows are computed again from the log", file)
-            return None
-        stands_for = (rows.schema.metadata or {}).get(_STANDS_FOR)
-        return rows.replace_schema_metadata(None) if stands_for == self._spelled(commits) else None
+            return None, b""
+        return rows, (rows.schema.metadata or {}).get(_STANDS_FOR, b"")
 
     def write(self, commits: Commits, rows: pa.Table, before: Commits | None) -> None:
         """Keep the rows, before the step that has them is delivered, and let go of all but those of the step before.
@@ -68,8 +85,12 @@ class KeptRows:
             _logger.warning("%s could not be written, and its rows are computed again: %s", file, failure)
         self._let_go(file, self._file(commits if before is None else before))
 
+    @property
+    def _files(self) -> list[Path]:
+        return sorted(self.folder.glob(f"{self.name}-{'?' * _DIGITS}.*"))
+
     def _let_go(self, *needed: Path) -> None:
-        for file in self.folder.glob(f"{self.name}-{'?' * _DIGITS}.*"):
+        for file in self._files:
             if file not in needed:
                 with suppress(OSError):
                     file.unlink(missing_ok=True)

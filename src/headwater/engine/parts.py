@@ -5,7 +5,8 @@ new rows, merges their parts into those of the groups that they touch, and write
 news cost nothing. Rows that are final are written when the watermark has passed their end, without asking Spark.
 
 They follow from the log alone. From time to time, and at the end, they are kept beside the position (see `kept`); if
-they are not there when a view begins, they are made again from the rows of the log that open groups can have.
+they are older than that when a view begins, the rows that have come since are added to them, and if they are not there
+they are made again from the rows of the log that open groups can have.
 """
 
 from __future__ import annotations
@@ -30,22 +31,26 @@ from headwater.engine.slice import Slice
 from headwater.engine.small import FEW
 from headwater.engine.span import Settled
 from headwater.engine.typed import typed
-from headwater.engine.view import output_schema
+from headwater.engine.view import output_schema, reached_by
 from headwater.model import Emit
+from headwater.operators.aggregate.lowering.sessions import ALL
 from headwater.operators.lowering.ledger import Tally
 from headwater.operators.lowering.stamp import FINAL, KEEP, MARK, PARTS
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of a view: its columns, when they are final, whether they are shown, and parts, with `keys` among them."""
+    """Groups of a view: its columns, when they are final, whether they are shown, and parts, with `keys` among them.
+
+    Those of the same keys take each other's place: a window with its end, all sessions of a key.
+    """
 
     rows: pa.Table
     keys: frozenset[str]
 
     @cached_property
     def names(self) -> pa.ChunkedArray:
-        """A text for each group that no other has."""
+        """A text for each group, by its keys."""
         parts = self.rows[PARTS].combine_chunks()
         told_by = [column.name for column in parts.type if column.name in self.keys]
         return pa.chunked_array([texts_of(pa.table({name: pc.struct_field(parts, name) for name in told_by}))])
@@ -130,15 +135,24 @@ class PartsView(SettleView):
         return left
 
     def _open_part(self, spark: SparkSession, at: Settled) -> Groups:
-        rows = self._kept.read(at.commits)
-        if rows is not None:
-            return Groups(rows, self._keys)
+        kept = self._kept.newest(at.commits)
+        if kept is not None and kept[0] == dict(at.commits):
+            return Groups(kept[1], self._keys)
+        if kept is not None:
+            commits, rows = kept
+            before, begin = Groups(rows, self._keys), replace(at, commits=commits, watermark=self._reached(commits))
+            step = self._slice(spark, begin, at.commits)
+            groups = before.added(self._computed(spark, step, before)[0])
+            return groups.where(groups.after(step.settled_at))
         step = Slice(self.planned, self.logs, at, at.commits, spark, self.folder, again=True)
         groups = self._groups(as_arrow(step.groups(None, None)))
         return groups.where(groups.after(step.settled_at))
 
     def _keep_at(self, commits: Mapping[str, int], open_part: Groups) -> None:
         self._kept.write(commits, open_part.rows, None)
+
+    def _reached(self, commits: Mapping[str, int]) -> datetime:
+        return reached_by(self.planned, self.logs, commits)
 
     def _groups(self, rows: pa.Table) -> Groups:
         return Groups(as_kept(rows), self._keys)
@@ -151,6 +165,8 @@ class PartsView(SettleView):
     def _keys(self) -> frozenset[str]:
         aggregate = self._how.aggregate
         assert aggregate is not None
+        if aggregate.is_of_sessions:  # whoever adds to one of a key gives all of the key
+            return frozenset([*(key.name for key in aggregate.keys), ALL])
         return frozenset([*(key.name for key in aggregate.keys), MARK])
 
     @property

@@ -98,7 +98,8 @@ class Span:
         """The rows of each topic that matter, or those that are new."""
         near = _NEVER if self.step.as_they_come else self.since(self.planned.physical.waits)
         since = self.since(self.planned.physical.reach)
-        since = since if self.step.looks_back != "everything" else None
+        if self.step.looks_back == "everything" or (self.again and self.planned.horizon is None):
+            since = None
         if self.begin and since is not None and self.step.looks_back == "events" and not self.again:
             return {name: Reach(self.after(name), last, self._first(name), _NEVER) for name, last in self.upto.items()}
         only_new = only_new or self.step.looks_back == "nothing"

@@ -229,7 +229,8 @@ def _left(done: CaughtUp) -> CaughtUp:
 
 def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
     """Why a view can't be executed in this version, if it can't."""
-    if not planned.is_settled or planned.horizon is not None or planned.view.is_forever:
+    step = planned.physical.step
+    if step is None or planned.horizon is not None or step.adds == "parts" or planned.view.is_forever:
         return None
     return NotSupportedYet(
         f'view "{planned.name}" can\'t be executed in this version',

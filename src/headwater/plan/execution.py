@@ -32,6 +32,7 @@ from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.state import horizon
 
+_KEPT_IN_PARTS = "are kept in parts, and a step merges what is new into those that it touches"
 NEAR = timedelta(minutes=10)
 """The farthest that rows are looked back on in small steps, unless the view says so: Spark's streaming keeps on disk
 what is farther, and doesn't look at it again."""
@@ -51,6 +52,9 @@ def execution(view: model.View, root: Stage) -> Execution:
     if view.execution in ("settle", "batch"):
         return Execution(view.execution, "as declared", *_settled_emit(view, root), span, settles(root))
     obstacle = _not_live(view, root)
+    if view.execution is None and _sessions_in_parts(view, root, obstacle):
+        emitted = _live_emit(view, root, next(_append_only(root), None))
+        return Execution("settle", f"its sessions {_KEPT_IN_PARTS}", *emitted, span, settles(root))
     if obstacle is None and view.execution is None:
         better = (_in_small_steps, _overlapping, _shown_early, _in_parts)
         obstacle = next((reason for choose in better if (reason := choose(view, root)) is not None), None)
@@ -65,8 +69,8 @@ def executions(view: model.View, root: Stage) -> tuple[model.ViewExecution, ...]
     if view.is_forever:
         return ("batch",)
     live: tuple[model.ViewExecution, ...] = () if _not_live(view, root) else ("live",)
-    settled: tuple[model.ViewExecution, ...] = () if _not_settled(view, root) else ("settle", "batch")
-    return live + settled
+    ways: tuple[model.ViewExecution, ...] = ("settle", "batch")
+    return live + tuple(how for how in ways if not _not_settled(view, root, how))
 
 
 def refused_execution(view: model.View, root: Stage) -> str | None:
@@ -75,7 +79,7 @@ def refused_execution(view: model.View, root: Stage) -> str | None:
         return None
     if view.is_forever:
         return "Every row counts for ever, so that it is maintained by what has changed."
-    reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root)
+    reason = _not_live(view, root) if view.execution == "live" else _not_settled(view, root, view.execution)
     return f"{reason[0].upper()}{reason[1:]}." if reason else None
 
 
@@ -89,10 +93,17 @@ def _not_live(view: model.View, root: Stage) -> str | None:
     return obstacle
 
 
-def _not_settled(view: model.View, root: Stage) -> str | None:
+def _not_settled(view: model.View, root: Stage, how: model.ViewExecution) -> str | None:
     if _not_live(view, root) is None and _gives_pairs(root) and not as_they_come(view, root):
         return "its pairs are written as soon as both rows are there, and to settle them would keep them back"
-    return "nothing says how far back an input can matter" if _horizon(view, root) is None else None
+    known = _horizon(view, root) is not None or (how == "settle" and _adds_to_sessions(view, root))
+    return None if known else "nothing says how far back an input can matter"
+
+
+def _adds_to_sessions(view: model.View, root: Stage) -> bool:
+    """Tells whether steps add to sessions, so that nothing need say how long one can be."""
+    parts = parts_of(view, root, _settled_emit(view, root)[0], key_of(view, root)[0])
+    return parts is not None and parts.is_of_sessions
 
 
 def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
@@ -187,7 +198,8 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
         if view.emit is Emit.CHANGES and _not_live(view, root) and not as_they_come(view, root):
             return "Its rows have no key by which a change could find them.", _remedy_of_key(root)
     append_only = next(_append_only(root), None)
-    if view.emit is Emit.CHANGES and append_only and settles(root) and _horizon(view, root) is None:
+    nothing_says = settles(root) and _horizon(view, root) is None and not _adds_to_sessions(view, root)
+    if view.emit is Emit.CHANGES and append_only and nothing_says:
         return (
             f"Spark's streaming keeps no changes of {append_only}, and nothing says how long one can be.",
             "Write emit = 'final', or state the longest that counts with horizon = '…'.",
@@ -278,7 +290,20 @@ def _in_parts(view: model.View, root: Stage) -> str | None:
     if any(stage.is_opaque for stage in root.walk()) or parts_of(view, root, emit, key_of(view, root)[0]) is None:
         return None
     same = emit is _live_emit(view, root, next(_append_only(root), None))[0]
-    return "its groups are kept in parts, and a step merges what is new into those that it touches" if same else None
+    return f"its groups {_KEPT_IN_PARTS}" if same else None
+
+
+def _sessions_in_parts(view: model.View, root: Stage, obstacle: str | None) -> bool:
+    """Tells whether sessions are kept in parts, rather than by Spark's streaming, which shows them when they are final.
+
+    They are shown so here too, if nothing is said.
+    """
+    append_only = next(_append_only(root), None)
+    emit = _live_emit(view, root, append_only)[0]
+    parts = parts_of(view, root, emit, key_of(view, root)[0])
+    if parts is None or not parts.is_of_sessions or any(stage.is_opaque for stage in root.walk()):
+        return False
+    return obstacle is None or emit is Emit.CHANGES
 
 
 def parts_of(view: model.View, root: Stage, emit: Emit, key: Key) -> Aggregate | None:
@@ -293,7 +318,8 @@ def parts_of(view: model.View, root: Stage, emit: Emit, key: Key) -> Aggregate |
     if root.group_key is None or any(scan.within is not None or scan.kind == "table" for scan in scans_of(root)):
         return None
     known = emit is Emit.FINAL or _tells_groups_apart(key, root)
-    return by_parts(stateful[0], forever=view.is_forever) if known else None
+    parts = by_parts(stateful[0], forever=view.is_forever) if known else None
+    return None if parts is not None and parts.is_of_sessions and view.is_forever else parts
 
 
 def _tells_groups_apart(key: Key, root: Stage) -> bool:

@@ -11,12 +11,12 @@ from headwater.operators.stage import Stage
 
 
 def by_parts(stage: Stage, *, forever: bool = False) -> Aggregate | None:
-    """The aggregate that a stage is, if its groups end, are no sessions, and everything in them can be merged.
+    """The aggregate that a stage is, if its groups end, and everything in them can be merged.
 
     Where rows count `forever`, groups need not end: nothing is ever taken away from them.
     Spark takes no rows with a TIME in them.
     """
-    if not isinstance(stage, Aggregate) or stage.is_of_sessions or (stage.is_endless and not forever):
+    if not isinstance(stage, Aggregate) or (stage.is_endless and not forever):
         return None
     if any(pa.types.is_time(column.type) for column in stage.columns):
         return None

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from headwater.model import spell_duration
 from headwater.plan.physical.operators import Way
+from headwater.plan.physical.step import Step
 from headwater.plan.physical.view import Physical
 
 _STAMPS = {"_watermark": "event time", "_arrived_at": "arrival"}
@@ -29,6 +30,8 @@ def facts(physical: Physical) -> Iterator[tuple[str, str]]:
         yield "reads", "the topics as they grow" + ("" if physical.streaming.barriers else ", without barriers")
     if physical.step is not None:
         yield "steps", "; ".join(_step(physical))
+        if physical.execution.kind == "settle":
+            yield "few rows", f"in memory, by a plan that is made {_made(physical.step)}; many from files, by all cores"
     if physical.publishes is not None and physical.execution.settles:
         yield "publishes", f"rows {_after(physical.publishes.lag, 'they happened')}, by {physical.publishes.by[0]}"
 
@@ -71,6 +74,10 @@ def _step(physical: Physical) -> Iterator[str]:
         yield "rows are written as they come"
     if step.shows_open:
         yield "what is open is shown"
+
+
+def _made(step: Step) -> str:
+    return f"anew for each step, because {step.anew}" if step.anew else "once"
 
 
 def _after(span: timedelta, what: str) -> str:

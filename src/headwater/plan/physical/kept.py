@@ -64,8 +64,13 @@ def _added_to(step: Step, grace: timedelta, *, forever: bool) -> Iterator[Kept]:
         if forever:
             yield Kept("groups", f"one row per {', '.join(names) or 'view'}, in sorted files, for ever")
             return
-        ended = "the end of its window" if step.aggregate.window is not None else "the time among its keys"
-        yield Kept("parts", f"one row per {', '.join(names)}, in memory", after(ended, grace))
+        what, window = f"one row per {', '.join(names)}, in memory", step.aggregate.window
+        if isinstance(window, model.Session):
+            yield Kept("parts", what, after("the session's end", grace + window.gap))
+            return
+        yield Kept(
+            "parts", what, after("the end of its window" if window is not None else "the time among its keys", grace)
+        )
     else:
         yield Kept("settle", "its position in the store; each step reads what is new, and what counts no more")
         yield Kept("totals", f"one row per {', '.join(names)}", "no row counts in it")

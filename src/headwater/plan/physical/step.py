@@ -60,10 +60,10 @@ class Step:
 
     `shows_open`: rows are shown before they are final, and known again by their key. `from_log`: a step asks for
     nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
-    others, of which there may be none. `prepared`: two steps differ in nothing but their rows and the instants between
-    which they lie, so that Spark's plan of a small one can be kept. Over all of time a `trace` leads from new rows to
-    those that they matter to; `untraced` is why there is none. Of the tables `looked_up` the rows matter that are asked
-    for.
+    others, of which there may be none. Spark's plan of a small step is kept, if two steps differ in nothing but
+    their rows and the instants between which they lie; else it is made `anew` for each, for this reason. Over all
+    of time a `trace` leads from new rows to those that they matter to; `untraced` is why there is none. Of the
+    tables `looked_up` the rows matter that are asked for.
     """
 
     looks_back: Literal["nothing", "reach", "events", "everything"]
@@ -76,11 +76,16 @@ class Step:
     from_log: bool
     as_they_come: bool
     paired: bool
-    prepared: bool
+    anew: str
     trace: Trace | None = None
     untraced: str = ""
     looked_up: tuple[LookUp, ...] = ()
     touched: tuple[str, ...] = ()
+
+    @property
+    def prepared(self) -> bool:
+        """Tells whether the plan of a small step is made once for all."""
+        return not self.anew
 
     @property
     def reads_new(self) -> bool:
@@ -121,13 +126,21 @@ def step_of(
         or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
         as_they_come=at_once,
         paired=once or is_joined(root) or any(looked_up_by(root)),
-        # what is taken once is looked up by another query, and a function reads its inputs as it likes
-        prepared=not panes and not totals and not once and not any(stage.is_opaque for stage in root.walk()),
+        anew=_anew(root, panes, totals, once=once),
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
         looked_up=_looked_up(root),
         touched=_partition(root, keys) if compared and not once and not any(looked_up_by(root)) else (),
     )
+
+
+def _anew(root: Stage, panes: Aggregate | None, totals: Aggregate | None, *, once: bool) -> str:
+    """The reason why a small step is planned anew; none if one plan does for all."""
+    if panes or totals:
+        return f"{'panes' if panes else 'totals'} are computed by several queries"
+    if once:
+        return "who is taken once is looked up by another query"
+    return "a function in Python reads its inputs as it likes" if any(each.is_opaque for each in root.walk()) else ""
 
 
 def _partition(root: Stage, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -11,6 +11,14 @@ from headwater.model import Cumulate, Hop, Session, Tumble
 from headwater.operators import Aggregate, Named, Role
 from headwater.operators.aggregate.lowering.panes import panes_of, windows_of
 from headwater.operators.aggregate.lowering.parts import groups_of_parts, parts_of
+from headwater.operators.aggregate.lowering.sessions import (
+    ALL,
+    BEGAN,
+    SESSION,
+    parts_of_sessions,
+    sessions_of,
+    sessions_of_parts,
+)
 from headwater.operators.aggregate.lowering.stable import stable
 from headwater.operators.aggregate.lowering.totals import groups_of, totals_of
 from headwater.operators.assign.stage import assigned_below
@@ -33,7 +41,6 @@ from headwater.operators.lowering.stamp import (
 from headwater.operators.lowering.trace import behind, gathered
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 
-_SESSION, _KEY = "__session", "__key"
 _TOO_LONG = "a session is longer than the horizon that the view states"
 
 
@@ -79,9 +86,13 @@ def _added_to(stage: Aggregate, lowering: Lowering) -> DataFrame:
 def new_parts(stage: Aggregate, lowering: Lowering) -> DataFrame:
     """The parts of groups that their new rows come to; of all rows, where none are told to be new."""
     assert lowering.parts is not None
-    rows = lowering.keyed(stage.input, stage.group_keys).frame
+    of_sessions = isinstance(stage.window, Session)
+    entered = _in_session_order(stage, lowering) if of_sessions else lowering.keyed(stage.input, stage.group_keys)
+    rows = entered.frame
     if lowering.parts.only_new and NEW in rows.columns:
         rows = rows.where(F.col(NEW))
+    if isinstance(stage.window, Session):
+        return parts_of_sessions(stage, rows, _keys_of(stage), stage.window.gap)
     return parts_of(stage, rows, _bounds_by_end(stage, F.col(MARK)))
 
 
@@ -100,16 +111,18 @@ def total(stage: Aggregate, lowering: Lowering, gone_since: datetime | None = No
 
 def _sessions(stage: Aggregate, lowering: Lowering) -> Rows:
     assert isinstance(stage.window, Session)
-    rows = lowering.lower(stage.input)
-    rows = lowering.enter(rows, stage.input, later(F.col(END), -stage.window.gap))
-    gap = f"{stage.window.gap // timedelta(microseconds=1)} microseconds"
-    keys = [named_column(key) for key in stage.keys if not _bound(stage, key)]
-    keys = keys or [F.col(MARK).isNull().alias(_KEY)]  # Spark has no sessions of all rows together
-    sessions = rows.frame.groupBy(*keys, F.session_window(MARK, gap).alias(_SESSION))
-    frame = sessions.agg(*_calls(stage), *gathered(rows.frame))
-    # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
-    frame = barrier(frame, f"sessions{next(lowering.numbers)}", every())
-    start, end = F.col(f"{_SESSION}.start"), F.col(f"{_SESSION}.end")
+    if lowering.parts is not None and stage is lowering.parts.stage:
+        assert lowering.settled_at is not None
+        names = [key.name for key in _session_keys(stage)] or [ALL]
+        new, known = new_parts(stage, lowering), lowering.parts.known
+        frame = sessions_of_parts(stage, new, known, names, lowering.settled_at)
+        start, end = F.col(BEGAN), F.col(MARK)
+    else:
+        rows = _in_session_order(stage, lowering).frame
+        frame = sessions_of(rows, _keys_of(stage), stage.window.gap, [*_calls(stage), *gathered(rows)])
+        # a filter on a session's bounds would be pushed below the merge, where each row is a session of its own
+        frame = barrier(frame, f"sessions{next(lowering.numbers)}", every())
+        start, end = F.col(f"{SESSION}.start"), F.col(f"{SESSION}.end")
     if (
         lowering.settled and lowering.horizon is not None
     ):  # a slice may not have all of it: no number is better than a wrong one
@@ -124,7 +137,22 @@ def _sessions(stage: Aggregate, lowering: Lowering) -> Rows:
         bounds[role].alias(key.name) if (role := _bound(stage, key)) else F.col(f"`{key.name}`") for key in stage.keys
     ]
     calls = (F.col(f"`{call.name}`") for call in stage.aggregates)
-    return Rows(_finished(stage, frame.select(*shown, *calls, *behind(frame), _SESSION), end))
+    beside = [F.col(name) for name in (SESSION, BEGAN, MARK) if name in frame.columns]
+    return Rows(_finished(stage, frame.select(*shown, *calls, *behind(frame), *beside), end))
+
+
+def _in_session_order(stage: Aggregate, lowering: Lowering) -> Rows:
+    """Rows as they enter sessions: marked by when they happen."""
+    assert isinstance(stage.window, Session)
+    return lowering.enter(lowering.lower(stage.input), stage.input, later(F.col(END), -stage.window.gap))
+
+
+def _session_keys(stage: Aggregate) -> list[Named]:
+    return [key for key in stage.keys if not _bound(stage, key)]
+
+
+def _keys_of(stage: Aggregate) -> list[Column]:
+    return [named_column(key) for key in _session_keys(stage)] or [F.col(MARK).isNull().alias(ALL)]
 
 
 @taken_in.register

@@ -44,15 +44,24 @@ def groups_of_parts(
     """
     calls = merged_by(stage)
     merged = merged_parts(calls) or {ROWS: f"sum({ROWS})"}
-    both = new if known is None else new.unionByName(known(_columns_of(new)))
+    both = new if known is None else new.unionByName(known(columns_of_parts(new)))
     keys = [F.col(f"`{key.name}`") for key in stage.keys if key.name not in bounds]
-    kept = [F.expr(sql).alias(f"{_KEPT}{name}") for name, sql in merged.items()]
-    groups = both.groupBy(*keys, MARK).agg(*named_columns({name: call.whole for name, call in calls.items()}), *kept)
-    is_open = F.col(MARK) > F.lit(settled_at)
-    parts = [F.when(is_open, F.col(f"`{_KEPT}{name}`")).alias(name) for name in merged]
+    whole = named_columns({name: call.whole for name, call in calls.items()})
+    groups = both.groupBy(*keys, MARK).agg(*whole, *added_up(merged))
+    parts = kept_while(F.col(MARK) > F.lit(settled_at), merged)
     return groups.withColumn(PARTS, F.struct(*keys, F.col(MARK), *parts)).withColumns(dict(bounds))
 
 
-def _columns_of(parts: DataFrame) -> StructType:
+def added_up(merged: Mapping[str, str]) -> list[Column]:
+    """Merged parts, under names that no column has beside the values that are made of them."""
+    return [F.expr(sql).alias(f"{_KEPT}{name}") for name, sql in merged.items()]
+
+
+def kept_while(is_open: Column, merged: Mapping[str, str]) -> list[Column]:
+    """The parts that were `added_up`, as they are kept: a group that is over has none."""
+    return [F.when(is_open, F.col(f"`{_KEPT}{name}`")).alias(name) for name in merged]
+
+
+def columns_of_parts(parts: DataFrame) -> StructType:
     """The columns of parts as they are kept: a group that is over has none."""
     return StructType.fromJson(json.loads(parts._jdf.schema().asNullable().json()))
