@@ -51,6 +51,11 @@ WINDOWS = """
 SELECT page, window_end, count(*) AS n, sum(price) AS total, max(id) AS newest
 FROM TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, window_end
 """
+SESSIONS = """
+SELECT page, window_start, window_end, count(*) AS n, sum(price) AS total, max(id) AS newest
+FROM SESSION(TABLE clicks PARTITION BY page, DESCRIPTOR(at), INTERVAL '5' SECOND)
+GROUP BY page, window_start, window_end
+"""
 OVER = """
 SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
   RANGE BETWEEN INTERVAL '{}' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
@@ -114,6 +119,7 @@ CASES = (
     Case("four views of rows", ROWS, 4, 1_000, key="newest"),
     Case("pairs, live", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before", "live"),
     Case("pairs", PAIRS, 1, 1_000, timedelta(minutes=1), "0 seconds", 20_000, "newest, before"),
+    Case("sessions", SESSIONS, 1, 1_000, keys=20_000, key="page, window_start, window_end", grace="0 seconds"),
     Case("with a table of a million", ENRICHED, 1, 10_000, timedelta(), "0 seconds", 1_000_000, "newest"),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
     Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
