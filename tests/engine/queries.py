@@ -187,9 +187,17 @@ def joins(draw: st.DrawFn) -> str:
     low, high = draw(st.integers(0, 6)), draw(st.integers(0, 6))
     near = f"b.made_at BETWEEN a.made_at - INTERVAL '{low}' SECOND AND a.made_at + INTERVAL '{high}' SECOND"
     joined = f"{{rows}} AS a {kind} {{rows}} AS b ON a.k = b.k AND {near}{more}"
-    match draw(st.integers(0, 2)):
+    match draw(st.integers(0, 3)):
         case 0:
             return f"SELECT a.id, b.id AS other, b.v FROM {joined}"
+        case 3:  # by the time of rows that may not be there
+            other, by = draw(st.sampled_from(OUTER)), draw(st.sampled_from(["b", "b", "a"]))
+            low, high = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+            second = (
+                f"c.made_at BETWEEN {by}.made_at - INTERVAL '{low}' SECOND AND {by}.made_at + INTERVAL '{high}' SECOND"
+            )
+            equal = draw(st.sampled_from([f"c.k = {by}.k AND ", f"c.g = {by}.g AND c.id <> {by}.id AND "]))
+            return f"SELECT a.id, b.id AS p, c.id AS q FROM {joined} {other} {{rows}} AS c ON {equal}{second}"
         case 1:
             other = draw(st.sampled_from(OUTER[:2]))
             close = "c.made_at BETWEEN a.made_at AND a.made_at + INTERVAL '3' SECOND"
@@ -200,6 +208,41 @@ def joins(draw: st.DrawFn) -> str:
             inner = f"{kept} ON a.k = b.k AND {near}{more}"
             calls = "count(*) AS n, count(v) AS m, max(id) AS last"
             return f"SELECT window_end, {calls} FROM {{opened}}{inner}{{closed}} GROUP BY window_end"
+
+
+@st.composite
+def beside(draw: st.DrawFn) -> str:
+    """Windows beside those some windows before or behind them."""
+    sides = []
+    for name, call in (("n", "count(*)"), ("m", draw(st.sampled_from(["sum(v)", "max(v)", "count(v)"])))):
+        where = draw(st.sampled_from(FILTERS))
+        sides.append(f"(SELECT window_end, {call} AS {name} FROM {{windows}}{where} GROUP BY window_end)")
+    away, kind = draw(st.sampled_from([-20, -10, 10, 20])), draw(st.sampled_from(OUTER))
+    near = f"y.window_end = x.window_end + INTERVAL '{away}' SECOND"
+    if draw(st.booleans()):
+        first, last = sorted([away, 0])
+        near = (
+            f"y.window_end BETWEEN x.window_end + INTERVAL '{first}' SECOND AND x.window_end + INTERVAL '{last}' SECOND"
+        )
+    if draw(st.integers(0, 3)) == 0:
+        negated = draw(st.sampled_from(["", "NOT "]))
+        partner = f"{negated}EXISTS (SELECT 1 FROM {sides[1]} AS y WHERE {near})"
+        return f"SELECT x.window_end, n FROM {sides[0]} AS x WHERE {partner}"
+    return f"SELECT x.window_end, n, y.window_end AS there, m FROM {sides[0]} AS x {kind} {sides[1]} AS y ON {near}"
+
+
+SUMS = ("v + 1", "v - g", "v * 2", "10 - v", "-v", "v % 3")
+TESTS = ("v > 1", "v > 1 OR g = 2", "k = 'x' AND g = 1", "NOT v > 1", "v IS NULL", "v BETWEEN 1 AND 3", "v IN (1, 2)")
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> str:
+    """Columns computed of columns of the same SELECT."""
+    one, other = draw(st.sampled_from(SUMS)), draw(st.sampled_from(TESTS))
+    more = draw(st.permutations(["2 * n", "10 - n", "n - n", "-n", "n * n + 1", "n > 1", "n = v + 1", "n IS NULL"]))[:3]
+    tests = draw(st.permutations(["NOT b", "b AND v > 0", "b OR v > 0", "b = true", "b IS NULL", "(b) = (v > 2)"]))[:3]
+    calls = [f"{text} AS c{number}" for number, text in enumerate([*more, *tests])]
+    return f"SELECT id, {one} AS n, {other} AS b, {', '.join(calls)} FROM {{rows}}"
 
 
 INNER = (
@@ -278,7 +321,7 @@ def elements(draw: st.DrawFn) -> str:
 
 QUERY: st.SearchStrategy[str] = st.one_of(
     over(), over_time(), sets(), values(), members(), ordered_aggregates(), unions(), joins(), joins(), pairs(),
-    pairs(), pairs(), hops(), elements(),
+    pairs(), pairs(), hops(), elements(), beside(), columns(),
 )  # fmt: skip
 
 

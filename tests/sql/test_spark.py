@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlglot import exp
 
 from headwater import errors
-from headwater.sql import canonical
+from headwater.sql import canonical, parse_expression, spell
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,3 +73,35 @@ def test_the_canonical_text_gives_the_same_rows_as_the_authors(spark: SparkSessi
     assert [query for query in unread if not UNREAD.search(query)] == []
     assert len(found) > 1000
     assert tried > 100
+
+
+OPERATORS = ("OR", "AND", "=", "<", "|", "^", "&", "<<", "+", "-", "||", "*", "/", "%", "DIV")
+
+
+@pytest.mark.jvm
+def test_operators_bind_as_they_do_in_spark(spark: SparkSession) -> None:
+    """Parentheses around all that our parser takes for one operand change nothing of what Spark reads."""
+    parser = spark._jsparkSession.sessionState().sqlParser()  # type: ignore[attr-defined]
+
+    def read(text: str) -> str:
+        return str(parser.parseExpression(text).toString())
+
+    pairs = [f"a {one} b {other} c" for one in OPERATORS for other in OPERATORS if {one, other} != {"=", "<"}]
+    more = [
+        "-a || b",
+        "~a & b",
+        "NOT a = b",
+        "NOT a AND b",
+        "a || b COLLATE UNICODE",
+        "a BETWEEN b | c AND d + 1 AND e",
+    ]
+    assert [text for text in [*pairs, *more] if read(text) != read(spell(in_parentheses(parse_expression(text))))] == []
+
+
+def in_parentheses(node: exp.Expr) -> exp.Expr:
+    """The tree with every operator that is an operand in parentheses."""
+    for operand in node.iter_expressions():
+        in_parentheses(operand)
+        if isinstance(operand, exp.Binary | exp.Unary | exp.Between) and not isinstance(operand, exp.Paren):
+            operand.replace(exp.Paren(this=operand.copy()))
+    return node

@@ -15,11 +15,15 @@ TAKE_A_TIME_THAT_STAYS = (
     "Take the time of the side whose rows all stay (the left one of a LEFT JOIN, the right one of a RIGHT JOIN), or "
     f"{STATE_RETENTION}."
 )
+ORDER_BY_A_TIME_THAT_STAYS = (
+    "Order by the time of the side whose rows all stay (the left one of a LEFT JOIN, the right one of a RIGHT JOIN), "
+    "or let every row count for ever: WITH (retention = 'forever')."
+)
 
 
-def without_partner(column: str) -> str:
-    """The reason why groups by a time never end that an outer join leaves NULL."""
-    return f'Its column "{column}" is a time, but rows without a partner don\'t have it, and their group never ends.'
+def without_partner(column: str, what: str = "group") -> str:
+    """The reason why groups, or frames, by a time never end that an outer join leaves NULL."""
+    return f'Its column "{column}" is a time, but rows without a partner don\'t have it, and their {what} never ends.'
 
 
 @dataclass(frozen=True)

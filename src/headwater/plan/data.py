@@ -15,6 +15,7 @@ import pyarrow as pa
 from headwater import model
 from headwater.operators import Ancestor, Scan, Stage
 from headwater.operators.as_known_join.stage import looked_up_by
+from headwater.operators.join.stage import is_joined_by_what_changes
 from headwater.operators.scan.stage import scans_of
 from headwater.plan.execution import executions
 from headwater.plan.physical.key import Key
@@ -42,6 +43,8 @@ def fingerprint(view: model.View, root: Stage, key: Key, physical: Physical, pro
     }
     if any(is_by_time_behind_a_join(stage) for stage in root.walk()):
         kept["groups"] = "by their time"  # they were several once, by the times of their partners
+    if any(is_joined_by_what_changes(stage) for stage in root.walk()):
+        kept["joins"] = "when both sides are there"  # rows were left out once, or shown before they were final
     if view.every is not None:
         kept["every"] = data_of(view.every)
     if view.serving.layout is not None:

@@ -26,6 +26,9 @@ _SPECIAL_FORMS = (
 )  # fmt: skip
 """Calls with a syntax of their own, and the hints."""
 QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
+_BITWISE = ((TokenType.PIPE, exp.BitwiseOr), (TokenType.CARET, exp.BitwiseXor), (TokenType.AMP, exp.BitwiseAnd))
+"""The operators on bits, the loosest first; shifts bind tighter than all of them."""
+_SHIFTS = {TokenType.LT: exp.BitwiseLeftShift, TokenType.GT: exp.BitwiseRightShift}
 _FLINK_TYPES = {"VOID": TokenType.VOID, "BYTES": TokenType.BINARY, "ROW": TokenType.STRUCT}
 
 
@@ -41,6 +44,9 @@ class LocatedParser(SparkParser):
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
     }
 
+    TERM: ClassVar[dict[TokenType, type[exp.Binary]]] = {
+        TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub, TokenType.DPIPE: exp.DPipe
+    }  # fmt: skip
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr] | None]] = {
         **SparkParser.COLUMN_OPERATORS,
         **{
@@ -143,6 +149,28 @@ class LocatedParser(SparkParser):
         return interval
 
     # Where sqlglot reads other dialects into Spark's
+
+    def _parse_bitwise(self, level: int = 0) -> exp.Expr | None:
+        if level == len(_BITWISE):
+            return self._parse_shift()
+        token, kind = _BITWISE[level]
+        this = self._parse_bitwise(level + 1)
+        while self._match(token):
+            this = self.expression(kind(this=this, expression=self._parse_bitwise(level + 1)))
+        return this
+
+    def _parse_shift(self) -> exp.Expr | None:
+        this = self._parse_term()
+        while kind := next((kind for half, kind in _SHIFTS.items() if self._match_pair(half, half)), None):
+            this = self.expression(kind(this=this, expression=self._parse_term()))
+        return this
+
+    def _parse_factor_operand(self) -> exp.Expr | None:
+        this = super()._parse_factor_operand()
+        while self._match(TokenType.COLLATE):
+            this = self.expression(exp.Collate(this=this, expression=super()._parse_factor_operand()))
+            self._normalize_collate(this)
+        return this
 
     def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
         if self._match_text_seq("AT", "TIME", "ZONE", advance=False):

@@ -501,3 +501,10 @@ CREATE MATERIALIZED VIEW v WITH (every = '10 seconds') AS SELECT id FROM orders;
 CREATE MATERIALIZED VIEW v WITH (layout = 'tree') AS SELECT id FROM orders;
 -- finding: gives option "layout" a value that it can't take
 -- hint: layout takes 'json', 'hash', 'sorted set' or 'stream'.
+
+--- a frame by a time that rows may lack
+SELECT o.id, count(*) OVER (PARTITION BY o.customer ORDER BY p.at RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW) AS n
+FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR;
+-- finding: looks at the rows around a row for ever
+-- hint: Order by the time of the side whose rows all stay (the left one of a LEFT JOIN, the right one of a RIGHT JOIN), or let every row count for ever: WITH (retention = 'forever').
+-- mend: ORDER BY p.at ==> ORDER BY o.at

@@ -24,7 +24,18 @@ from headwater.operators import Expression, Join, Stage
 from headwater.operators.lowering.columns import RANK, values_of
 from headwater.operators.lowering.ends import end_of, times_among
 from headwater.operators.lowering.ledger import Rows, merged
-from headwater.operators.lowering.stamp import BEHIND, END, FINAL, MARK, NEW, POSITION, barrier, later, spell_interval
+from headwater.operators.lowering.stamp import (
+    BEHIND,
+    END,
+    FINAL,
+    MARK,
+    NEW,
+    POSITION,
+    TIME,
+    barrier,
+    later,
+    spell_interval,
+)
 from headwater.operators.lowering.trace import NOTHING, behind
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 from headwater.plan.join import conjuncts_of
@@ -45,10 +56,14 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Side:
-    """The rows of one side: its columns, their position, and the mark; `windowed` if that is the end of a window."""
+    """The rows of one side: its columns, their position, and the mark; `windowed` if that is the end of a window.
+
+    Rows of windows that are joined within a bound in time can change until their window ends: `gathered` ones say when.
+    """
 
     frame: DataFrame
     windowed: bool
+    gathered: bool = False
 
 
 @lowered.register
@@ -70,7 +85,9 @@ def _side(lowering: Lowering, stage: Stage, time: str | None, keys: Sequence[Exp
     """
     rows = lowering.lower(stage)
     if time is not None and FINAL in rows.frame.columns:  # a row of a window, or of another join: it is in time
-        return Side(lowering.enter(rows, stage, F.col(f"`{time}`")).frame, windowed=False)
+        gathered = _is_window_bound(stage, time)
+        entered = lowering.enter(rows, stage, _time_of(rows, stage, time), [FINAL] if gathered else [])
+        return Side(entered.frame, windowed=False, gathered=gathered)
     if time is not None and END in rows.frame.columns:
         raise NotSupportedYet(
             "a join of windows within a bound in time can't be executed in this version",
@@ -80,7 +97,7 @@ def _side(lowering: Lowering, stage: Stage, time: str | None, keys: Sequence[Exp
     known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
     if time is None and known is not None:  # rows of windows, or groups of them
         return Side(lowering.enter(rows, stage, F.col(known)).frame, windowed=True)
-    end = end_of(times_among(keys, stage)) if time is None else F.col(f"`{time}`")
+    end = end_of(times_among(keys, stage)) if time is None else _time_of(rows, stage, time)
     return Side(lowering.enter(lowering.admit(rows, stage, end), stage, end).frame, windowed=time is None)
 
 
@@ -95,6 +112,19 @@ def _all_read(stage: Join, pairs: DataFrame, lowering: Lowering) -> DataFrame:
         return pairs
     partners = F.count(F.col(f"{POSITION}.{other}")).alias("partners")
     return barrier(pairs, f"joined{next(lowering.numbers)}", partners)
+
+
+def _is_window_bound(stage: Stage, time: str) -> bool:
+    """Tells whether the time by which a side is joined is the bound of a window."""
+    field = stage.column(time)
+    return field is not None and field.is_window_bound
+
+
+def _time_of(rows: Rows, stage: Stage, time: str) -> Column:
+    """The time of each row. One that an outer join has left without it is there once it is final."""
+    own, field = F.col(f"`{time}`"), stage.column(time)
+    otherwise = next((name for name in (FINAL, TIME) if name in rows.frame.columns), None)
+    return F.coalesce(own, F.col(otherwise)) if otherwise and field is not None and field.nullable else own
 
 
 @taken_in.register
@@ -122,7 +152,7 @@ def _joined(stage: Join, left: Side, right: Side, *, settled: bool = False, as_t
         for (side, name), field in zip(stage.renames, stage.columns, strict=True)
     ]
     new = [_new()] if as_they_come else []
-    return pairs.select(*shown, *_carried(stage, left.windowed, settled), *new, *_behind(stage, left.frame))
+    return pairs.select(*shown, *_carried(stage, left, right, settled), *new, *_behind(stage, left.frame))
 
 
 def _partnered(one: DataFrame, other: DataFrame, condition: Column) -> DataFrame:
@@ -184,17 +214,17 @@ def _both_known(stage: Join) -> list[str]:
     return [f"(l.{MARK} IS NULL OR r.{MARK} IS NULL OR ({' AND '.join(known)}))"] if known else []
 
 
-def _carried(stage: Join, windowed: bool, settled: bool) -> list[Column]:
+def _carried(stage: Join, left: Side, right: Side, settled: bool) -> list[Column]:
     """The columns that travel beside the pairs."""
     one_sided = stage.kind in ("semi", "anti")
     if one_sided:
         kept = [F.col(f"l.{POSITION}").alias(POSITION)]
     else:
         kept = [F.struct(F.col(f"l.{POSITION}").alias("l"), F.col(f"r.{POSITION}").alias("r")).alias(POSITION)]
-    if windowed:
+    if left.windowed:
         kept.append((F.col(f"l.{MARK}") if one_sided else F.expr(f"coalesce(l.{MARK}, r.{MARK})")).alias(END))
     if settled or stage.kind not in ("inner", "semi"):
-        kept.append(_final(stage, settled).alias(FINAL))
+        kept.append(_final(stage, left, right, settled).alias(FINAL))
     return kept
 
 
@@ -208,7 +238,7 @@ def _behind(stage: Join, left: DataFrame) -> list[Column]:
     return [F.concat(*both).alias(BEHIND)]
 
 
-def _final(stage: Join, settled: bool) -> Column:
+def _final(stage: Join, one: Side, other: Side, settled: bool) -> Column:
     """From when a row is final: a pair at once or with its later row, a row alone when no partner can come any more.
 
     Of a semi join it isn't known which partner was the first.
@@ -218,7 +248,10 @@ def _final(stage: Join, settled: bool) -> Column:
     if stage.bound is not None:
         lower, upper = stage.bound.whole
         alone, alone_right = later(left, upper + _MILLISECOND), later(right, _MILLISECOND - lower)
+        alone = F.greatest(alone, F.col(f"l.{FINAL}")) if one.gathered else alone
+        alone_right = F.greatest(alone_right, F.col(f"r.{FINAL}")) if other.gathered else alone_right
     if stage.kind in ("semi", "anti"):
         return alone
-    paired = F.greatest(left, right) if settled else F.expr(_ALWAYS)
+    ends = [F.col(f"{side}.{FINAL}") for side, rows in (("l", one), ("r", other)) if rows.gathered]
+    paired = F.greatest(left, right, *ends) if settled else F.expr(_ALWAYS)
     return F.when(left.isNotNull() & right.isNotNull(), paired).otherwise(F.coalesce(alone, alone_right))

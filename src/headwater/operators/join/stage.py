@@ -235,6 +235,14 @@ def shared_by_pairs(stage: Stage) -> Iterator[Sequence[tuple[Stage, Expression]]
             yield (stage.left, left), (stage.right, right)
 
 
+def is_joined_by_what_changes(stage: Stage) -> bool:
+    """Tells whether a join is bounded by a time that rows of a side may lack, or by the bounds of their windows."""
+    if not isinstance(stage, Join) or stage.bound is None:
+        return False
+    times = stage.left.column(stage.bound.left), stage.right.column(stage.bound.right)
+    return any(time is not None and (time.nullable or time.is_window_bound) for time in times)
+
+
 def is_joined(stage: Stage) -> bool:
     """Tells whether a stage, or one below it, joins rows."""
     return any(below.joins_rows for below in stage.walk())

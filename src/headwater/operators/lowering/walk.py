@@ -250,14 +250,17 @@ class Lowering:
         until = later(F.col(known or TIME), self.retention)
         return self.enter(rows if known else self.admit(rows, below, until), below, until)
 
-    def enter(self, rows: Rows, stage: Stage, marked: Column) -> Rows:
-        """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once."""
+    def enter(self, rows: Rows, stage: Stage, marked: Column, more: Sequence[str] = ()) -> Rows:
+        """Admitted rows at the door of an operator that keeps state, evicted by the marked column: each event once.
+
+        They have the columns of the stage, and `more` of ours.
+        """
         identity = [name for name in (ID, TIME) if name in rows.frame.columns]
         unique = identity if ID in identity else []
         extra = [name for name in (*unique, LAST, WINDOWS, NEW, BEHIND, OP) if name in rows.frame.columns]
         positions = [COMMIT, ROW] if unique and self.settled else []
         shown = rows.frame.where(F.col(KEEP)) if KEEP in rows.frame.columns else rows.frame
-        chosen = shown.select(*columns_of(stage), *position_of(shown), *extra, *positions, mark(marked, MARK))
+        chosen = shown.select(*columns_of(stage), *position_of(shown), *extra, *positions, *more, mark(marked, MARK))
         if rows.passed:
             rows = self.count(rows.then(chosen), "late", by_filter=LAST not in extra)
         else:

@@ -10,7 +10,13 @@ from typing import ClassVar, Literal
 from headwater.operators.aggregate.stage import Stability
 from headwater.operators.expression import Expression, Field, Named, Ordering, Role, listed, read_by
 from headwater.operators.finality import Finality
-from headwater.operators.remedy import NOTHING_BOUNDS_IT, TAKE_A_TIME_THAT_STAYS, Remedy, without_partner
+from headwater.operators.remedy import (
+    NOTHING_BOUNDS_IT,
+    ORDER_BY_A_TIME_THAT_STAYS,
+    TAKE_A_TIME_THAT_STAYS,
+    Remedy,
+    without_partner,
+)
 from headwater.operators.scan.time import event_time_of, partition_by_window
 from headwater.operators.stage import NONE, Cut, SameRows, Stage, ends, with_added
 from headwater.operators.streaming import Streaming
@@ -66,10 +72,14 @@ class OverCall:
         return self.frame.reach if self.frame and by_time else None
 
     def order_time(self, below: Stage) -> Field | None:
-        """The column of event time that comes first in its order, if one does."""
-        column = below.column_of(self.order[0].expression) if self.order else None
+        """The column of event time that comes first in its order, if one does that all rows have."""
+        column = self.first_order(below)
         is_time = column is not None and column.is_time and column.role is not Role.ARRIVAL_TIME
-        return column if is_time else None
+        return column if is_time and column is not None and not column.nullable else None
+
+    def first_order(self, below: Stage) -> Field | None:
+        """The column that comes first in its order, if it is one."""
+        return below.column_of(self.order[0].expression) if self.order else None
 
     def ahead(self, below: Stage, sight: timedelta) -> timedelta:
         """The time for which its value for a row can still change, because a row ahead of it comes."""
@@ -168,6 +178,10 @@ class Over(SameRows):
         missing = next((field.name for field in fields if field is not None and field.is_time and field.nullable), None)
         if missing is not None:
             return Remedy("looks at the rows around a row for ever", without_partner(missing), TAKE_A_TIME_THAT_STAYS)
+        first = call.first_order(self.input)
+        if first is not None and first.is_time and first.nullable:
+            detail = without_partner(first.name, "frame")
+            return Remedy("looks at the rows around a row for ever", detail, ORDER_BY_A_TIME_THAT_STAYS)
         partition = [key.sql for key in call.partition if key.is_column]
         by_time = call.order_time(self.input) is not None
         within = " Or state how far back a row can matter: WITH (horizon = '1 hour')." if by_time else ""
