@@ -25,8 +25,8 @@ SOURCE = ROOT / "src"
 REFERENCE = ROOT / "docs" / "reference"
 LAYERS = (
     "errors", "findings", "installed", "json_text", "staged", "waiting", "outbox", "model", "sql", "declare",
-    "operators", "plan", "lowering", "log", "schemas", "kafka", "intake", "config", "engine", "store", "query",
-    "outlets", "operate", "project", "serve", "testing", "cli",
+    "operators", "plan", "convert", "lowering", "log", "schemas", "kafka", "intake", "config", "engine", "store",
+    "query", "outlets", "operate", "project", "serve", "testing", "cli",
 )  # fmt: skip
 """A package or root module imports only from itself and from those before it."""
 OPERATORS = "headwater.operators"

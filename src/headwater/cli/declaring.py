@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,11 @@ import headwater as hw
 from headwater.cli import template
 from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.change import show_change
-from headwater.cli.output import console, print_json, show_finding
+from headwater.cli.output import console, print_json, problems, show_finding
 from headwater.cli.plan import show_plan
+from headwater.convert import SYSTEMS
+from headwater.convert import convert as convert_texts
+from headwater.errors import ArgumentRefused
 
 if TYPE_CHECKING:
     from headwater.errors import HeadwaterError
@@ -84,6 +88,57 @@ def _summarise(project: Project, errors: int, cautions: int) -> None:
     verdict = "[green]ok[/]" if not errors else f"[red]{errors} error{'' if errors == 1 else 's'}[/]"
     more = f", {cautions} warning{'' if cautions == 1 else 's'}" if cautions else ""
     console.print(f"{project.name}: {held}: {verdict}{more}")
+
+
+@command
+def convert(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of declarations; - is standard input.")],
+    from_: Annotated[str, typer.Option("--from", metavar="SYSTEM", help=f"Whose they are: {', '.join(SYSTEMS)}.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write there; else to standard output.")
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Write declarations of another system in ours, and check them. Exit code 1 if what was written has errors.
+
+    What couldn't be carried over stands in the text as a comment, with what to write.
+    """
+    system = SYSTEMS.get(from_)
+    if system is None:
+        raise ArgumentRefused(f'"{from_}" is no system that is converted from', hint=f"There are {', '.join(SYSTEMS)}.")
+    converted = convert_texts([_text_of(file) for file in files], system, to.name if to else "converted.sql")
+    if to is not None:
+        _write_new(to, converted.text)
+    if json_:
+        notes = [{"declaration": name, "note": note} for name, note in converted.notes]
+        findings = [finding.as_dict() for finding in converted.findings]
+        print_json({"sql": converted.text, "notes": notes, "findings": findings})
+    elif to is None:
+        typer.echo(converted.text, nl=False)
+    lines = converted.text.splitlines()
+    for finding in converted.findings if not json_ else ():
+        show_finding(finding, lines[finding.origin.line - 1] if finding.origin else None, to=problems)
+    return 1 if converted.errors else 0
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        reason = cause.strerror if isinstance(cause, OSError) else "it is not UTF-8 text"
+        raise ArgumentRefused(f'"{file}" can\'t be read', detail=f"{reason}.") from None
+
+
+def _write_new(file: Path, text: str) -> None:
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
+    except FileExistsError:
+        raise ArgumentRefused(
+            f'"{file}" is there already', detail="Nothing was written.", hint="Name another."
+        ) from None
+    except OSError as cause:
+        raise ArgumentRefused(f'"{file}" can\'t be written', detail=f"{cause.strerror}.") from None
 
 
 @command

@@ -1,0 +1,1 @@
+"""The systems whose declarations are read, a module each."""

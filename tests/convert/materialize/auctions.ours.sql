@@ -1,0 +1,27 @@
+-- Not carried over: Put it into the environment, and name it in headwater.toml as ${NAME}.
+-- CREATE SECRET kafka_password AS 'x'
+
+-- Note: 'saslpassword' = '…' was left out. There is no such option here.
+
+-- Offers of an auction, as they come.
+CREATE STREAM offers (
+  item STRING,
+  offer DECIMAL(12, 2),
+  offered_at TIMESTAMP,
+  received_at TIMESTAMP
+)
+WITH (connector = 'kafka', topic = 'offers', brokers = 'broker:9092', format = 'avro', registry = 'http://registry:8081', message_time = 'received_at');
+
+-- Note: It keeps every row for ever, as it did: retention = '30 days', for example, lets old ones go.
+
+CREATE MATERIALIZED VIEW best
+WITH (retention = 'forever') AS
+SELECT
+  item,
+  MAX(offer) AS offer,
+  COUNT(*) AS offers
+FROM offers
+GROUP BY
+  item;
+
+-- headwater check: ok

@@ -1,0 +1,4 @@
+CREATE CONNECTION k TO KAFKA (BROKER 'b:9092');
+CREATE SOURCE accounts (id text, owner text, limits jsonb) FROM KAFKA CONNECTION k (TOPIC 'accounts') FORMAT JSON INCLUDE KEY AS id ENVELOPE UPSERT;
+CREATE SOURCE branches (id text PRIMARY KEY, town text) FROM KAFKA CONNECTION k (TOPIC 'branches') FORMAT JSON ENVELOPE UPSERT;
+CREATE MATERIALIZED VIEW per_town AS SELECT town, count(*) AS branches FROM branches GROUP BY town;
