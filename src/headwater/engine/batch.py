@@ -36,6 +36,7 @@ class BatchView:
 
     The views that it reads are computed as well, in place of reading their derived topics. Where it `is_traced`, rows
     have beside them what is behind them. Where only some rows are wanted, `between` is when their events have happened.
+    A view over all of time can be asked for `as_of` an instant: what had happened by then counts.
     """
 
     planned: PlannedView
@@ -45,6 +46,7 @@ class BatchView:
     views: Mapping[str, Upstream] = field(default_factory=dict)
     is_traced: bool = False
     between: tuple[datetime, datetime] | None = None
+    as_of: datetime | None = None
 
     def rows(self, spark: SparkSession) -> pa.Table:
         """The rows that the view has once it has read these commits: all, or those that are final."""
@@ -109,6 +111,9 @@ class BatchView:
             first, last = 1 + (self.after or {}).get(stage.relation, -1), self.upto[stage.relation]
             if stage in self.planned.looked_up:
                 return batch_scan(spark, self.logs[stage.relation], stage, pace, 0, last)
+            if self.as_of is not None and stage.time is not None:
+                rows = batch_scan(spark, self.logs[stage.relation], stage, pace, first, last)
+                return rows.where(F.col(TIME) <= F.lit(self.as_of))
             if self.between is None or paced_by(stage, pace) is None:
                 return batch_scan(spark, self.logs[stage.relation], stage, pace, first, last)
             since, until = self.between

@@ -89,7 +89,7 @@ class TableLog:
         commit: int | None = None,
     ) -> pa.Table:
         """The rows, in no order. `keep` chooses among changes by their keys; `commit` is the last one that counts."""
-        self._check_kept(version, commit)
+        self.check_kept(version, commit)
         names = self.schema.names if columns is None else list(columns)
         wanted = columns_to_fold(self.table, names)
         last = self.log.head if commit is None else commit
@@ -100,7 +100,7 @@ class TableLog:
 
     def changed(self, after: int, upto: int) -> Changed:
         """The keys whose rows differ after these two commits, with the rows then."""
-        self._check_kept(NOW, after)
+        self.check_kept(NOW, after)
         news = fold(self.table, self._scanned(after + 1, upto, self._every))
         names = self.schema.names
         if news is None:
@@ -118,7 +118,7 @@ class TableLog:
             self.schema.empty_table() if before is None else before, living(now).select(names).cast(self.schema)
         )
 
-    def _check_kept(self, version: Version, commit: int | None) -> None:
+    def check_kept(self, version: Version, commit: int | None = None) -> None:
         """Refuse what can't be told any more, because changes that had been replaced by then were let go of."""
         done = compacted(self.log)
         asked = _earlier(version.as_of, version.known_at)

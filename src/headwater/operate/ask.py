@@ -13,7 +13,7 @@ from headwater import model
 from headwater.errors import ArgumentRefused
 from headwater.operate.catalog import Catalog
 from headwater.operate.cut import POLL, Source, ViewAt, check_views, newest_cut, not_reached
-from headwater.operate.query import DEFAULT_STORE, Queries
+from headwater.operate.query import DEFAULT_STORE, Queries, Then
 from headwater.outlets import Feed
 from headwater.outlets.discard import totals_apart
 from headwater.plan import PlannedOutlet, PlannedView
@@ -26,12 +26,14 @@ from headwater.waiting import wait_for
 
 
 class ViewAnswers:
-    """Answers what is asked of the views of a catalog. `queries` answers statements in the SQL of views."""
+    """Answers what is asked of the views of a catalog. `queries` answers statements in the SQL of views, and `then`
+    computes a view as it was.
+    """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, then: Then) -> None:
         self._catalog = catalog
         self._engine = Engine()
-        self.queries = Queries(lambda: catalog.plan, catalog.stores.named, catalog.log_of, self._engine)
+        self.queries = Queries(lambda: catalog.plan, catalog.stores.named, catalog.log_of, then, self._engine)
 
     def query(self, sql: str, store: str | None = None, limit: int | None = None, *, native: bool = False) -> pa.Table:
         """Answer a statement in the SQL of views, or, `native`, in the store's own; it can't write.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,10 +57,14 @@ class ViewInspection:
         with failures_of(name):
             return self._batch(self._catalog.plan.view(name), None, None).late(self._catalog.spark)
 
-    def batch(self, name: str, after: Commits = None, upto: Commits = None) -> pa.Table:
-        """The rows of a view over the commits after some and up to others, computed at once; nothing is stored."""
+    def batch(self, name: str, after: Commits = None, upto: Commits = None, as_of: datetime | None = None) -> pa.Table:
+        """The rows of a view over the commits after some and up to others, computed at once; nothing is stored.
+
+        Of a view over all of time `as_of` says by when what counts had happened.
+        """
         with failures_of(name):
-            return self._batch(self._catalog.plan.view(name), after, upto).rows(self._catalog.spark)
+            batch = self._batch(self._catalog.plan.view(name), after, upto)
+            return replace(batch, as_of=as_of).rows(self._catalog.spark)
 
     def verify(self, name: str) -> Verified:
         """Recompute a view in batch, up to where its store is, and compare its rows and its ledger."""

@@ -18,15 +18,19 @@ from headwater.log.cut import cut_by_name, cuts, shared
 from headwater.log.table import TableLog
 from headwater.log.table import Version as TableVersion
 from headwater.model import Table
-from headwater.operate.table import readable_table, readable_version
+from headwater.operate.past import readable_then
+from headwater.operate.table import readable_table, readable_version, version_of
 from headwater.plan import Plan
 from headwater.query import Engine, Readable, Statement, answer, parse, select
 from headwater.query.refusal import refused
 from headwater.query.selected import VIEW, statement_of
+from headwater.query.statement import Past
 from headwater.store import Condition, Order, Selection, Served, Snapshot, Store
 from headwater.store.plain import plain
 
 DEFAULT_STORE = "main"
+Then = Callable[..., pa.Table]
+"""Computes the rows of a view, which is named, `as_of` an instant, and `known_at` one."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,13 @@ class OpenView:
 @dataclass
 class Queries:
     """Answers statements over the views and tables of a plan. `store_of` opens a store by its name, `log_of` the log
-    of a table; `engine` computes.
+    of a table; `then` computes a view as it was, and `engine` the answer.
     """
 
     plan: Callable[[], Plan]
     store_of: Callable[[str], Store]
     log_of: Callable[[str], TopicLog]
+    then: Then
     engine: Engine
 
     def answer(self, sql: str, store: str | None = None, limit: int | None = None) -> pa.Table:
@@ -132,16 +137,27 @@ class Queries:
                     views[lowered] = readable_table(TableLog(self.log_of(table.name)), past, now, cut[table.name])
                     continue
                 if past is not None:
-                    raise refused(
-                        f'"{written}" is no table: its rows of the past are not kept.',
-                        f"Leave {'AS KNOWN AT' if past.as_of is None else 'FOR SYSTEM_TIME'} out.",
-                    )
+                    views[lowered] = self._past(past, now)
+                    continue
                 holder, name = self._held_as(written, store)
                 if holder not in snapshots:
                     at_one_moment = self.store_of(holder).snapshot(self.engine.limits.time)
                     snapshots[holder] = opened.enter_context(at_one_moment)
                 views[lowered] = _readable(snapshots[holder], _served(snapshots[holder], name, self._known()))
             yield views
+
+    def _past(self, past: Past, now: datetime) -> Readable:
+        """A view as it was, which is computed from the log when it is read."""
+        view = next((view for view in self.plan().views.values() if view.name.lower() == past.table.lower()), None)
+        if view is None or not view.view.materialized:
+            raise refused(f'There is no table or materialized view "{past.table}".', "Name one that is declared.")
+        version = version_of(past, now)
+        if version.as_of is not None and not view.view.is_forever:
+            raise refused(
+                f'View "{view.name}" lets go of rows: it has none as of an instant.',
+                "Write AS KNOWN AT, for what it had when no more had arrived; or ask a view over all of time.",
+            )
+        return readable_then(view, partial(self.then, view.name, as_of=version.as_of, known_at=version.known_at))
 
     def _held_as(self, written: str, store: str | None) -> tuple[str, str]:
         """The store that has a view, and the view's name there."""

@@ -21,7 +21,7 @@ from headwater.store.selection import can_choose, chosen
 
 def readable_table(table: TableLog, past: Past | None, now: datetime, commit: int) -> Readable:
     """A table at a commit as a statement reads it, or as of an instant; `now` is what the statement calls so."""
-    return readable_version(table, _version(past, now) if past else NOW, commit)
+    return readable_version(table, version_of(past, now) if past else NOW, commit)
 
 
 def readable_version(table: TableLog, version: Version, commit: int) -> Readable:
@@ -50,7 +50,8 @@ def _can(schema: pa.Schema, part: Condition | Order) -> bool:
     return can_choose(schema.field(part.column).type, part)
 
 
-def _version(past: Past, now: datetime) -> Version:
+def version_of(past: Past, now: datetime) -> Version:
+    """The instants that a statement asks for something as of; `now` is what it calls so."""
     return Version(
         _instant(past.table, "FOR SYSTEM_TIME AS OF", past.as_of, now),
         _instant(past.table, "AS KNOWN AT", past.known_at, now),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import pyarrow as pa
 
 from headwater.config import Settings
 from headwater.engine.session import Spark
+from headwater.log import TopicLog
 from headwater.log import read as reading
 from headwater.log.loss import lost_of
+from headwater.log.table import TableLog
 from headwater.log.table import Version as TableVersion
+from headwater.model import Table
 from headwater.operate import Ledger, Patience, Verified, Views, Why
 from headwater.operate.ask import ViewAnswers
 from headwater.operate.catalog import Catalog
@@ -32,6 +36,7 @@ from headwater.project.delegate import Delegate
 from headwater.project.logs import Logs
 from headwater.store import OpenStore, Position, Selection, Served, Version
 
+_MICROSECOND = timedelta(microseconds=1)
 WATCH_POLL = timedelta(milliseconds=100)
 CUT_WAIT = timedelta(seconds=5)
 """A cut of several views is waited for so long."""
@@ -62,6 +67,7 @@ class ProjectViews:
         self._spark = spark
         self._delegate = delegate
         delegate.by |= {"late": self._late, "batch": self._batch, "verify": self._verify, "why": self._why}
+        delegate.by["then"] = self._then
         self._views: Views | None = None
         declarations.followers.append(self._take_over)
 
@@ -80,7 +86,8 @@ class ProjectViews:
                     keep=self._declarations.keep,
                 )
                 runs = ViewRuns(catalog, at_once=self._settings.catch_up.views_at_once, patience=self._patience)
-                self._views = Views(catalog, runs, ViewAnswers(catalog), ViewInspection(catalog))
+                answers = ViewAnswers(catalog, partial(self._delegate.do, "then"))
+                self._views = Views(catalog, runs, answers, ViewInspection(catalog))
             return self._views
 
     def close(self) -> None:
@@ -173,14 +180,29 @@ class ProjectViews:
         return rows
 
     def _batch(self, view: str, first: int | None, last: int | None, until: datetime | None) -> pa.Table:
-        plan = self._declarations.plan()
-        logs = {name: self._logs.of(name) for name in plan.graph.upstream(plan.view(view).name) & set(plan.topics)}
+        logs = self._logs_below(view)
         after = None if first is None else dict.fromkeys(logs, first - 1)
         upto = None if last is None else {name: min(last, log.head) for name, log in logs.items()}
         if until is not None:
             arrived = {name: reading.seek(log, until) - 1 for name, log in logs.items()}
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
         return self.opened().inspect.batch(view, after, upto)
+
+    def _then(self, view: str, as_of: datetime | None, known_at: datetime | None) -> pa.Table:
+        """The rows of a view as they were, or were known, at an instant: a topic without a time is as it was known."""
+        logs, upto = self._logs_below(view), {}
+        for name, log in logs.items():
+            if isinstance(log.topic, Table):
+                TableLog(log).check_kept(TableVersion(as_of, known_at))
+            instants = [known_at, as_of if log.topic.time is None else None]
+            known = min((at for at in instants if at is not None), default=None)
+            upto[name] = log.head if known is None else reading.seek(log, known + _MICROSECOND) - 1
+        return self.opened().inspect.batch(view, None, upto, as_of)
+
+    def _logs_below(self, view: str) -> dict[str, TopicLog]:
+        """The logs of the topics that a view is made of, through all that it reads."""
+        plan = self._declarations.plan()
+        return {name: self._logs.of(name) for name in plan.graph.upstream(plan.view(view).name) & set(plan.topics)}
 
     def ledger(self, view: str) -> Ledger:
         """The fates of all events that were sent to the topics of a view; its remainder must be 0."""
