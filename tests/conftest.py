@@ -1,8 +1,8 @@
 """What tests share: a Spark session, real servers, and how thoroughly Hypothesis looks.
 
-A test asks for a server by its fixture: `s3_server`, `postgres_server`, `redis_server`, `kafka_server`, and for the
-browser by `chromium_server`. Where that server is not present (`make servers` says so), its tests are left out; with
-CI=true those of a needed server fail.
+A test asks for a server by its fixture: `s3_server`, `postgres_server`, `mariadb_server`, `redis_server`,
+`kafka_server`, and for the browser by `chromium_server`. Where that server is not present (`make servers` says so), its
+tests are left out; with CI=true those of a needed server fail.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 from tests.servers.kafka import KafkaServer, start_kafka
+from tests.servers.mariadb import MariadbServer, start_mariadb
 from tests.servers.postgres import PostgresServer, start_postgres
 from tests.servers.redis import RedisServer, start_redis
 from tests.servers.s3 import S3Server, start_s3
@@ -101,6 +102,12 @@ def s3_server() -> Iterator[S3Server]:
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server for the whole run: take a schema or a database of your own."""
     yield from _start("postgres", start_postgres)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    """A MariaDB server for the whole run: take a database of your own."""
+    yield from _start("mariadb", start_mariadb)
 
 
 @pytest.fixture(scope="session")

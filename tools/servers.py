@@ -114,6 +114,7 @@ class Server:
 TABLE = (
     Server("s3", True, GoModule("versitygw", "github.com/versity/versitygw/cmd/versitygw", "v1.8.0")),
     Server("postgres", True, DebianPackage("initdb", "postgresql", ("usr/lib/postgresql/*/bin",))),
+    Server("mariadb", True, DebianPackage("mariadbd", "mariadb-server", ("usr/sbin",))),
     Server("redis", True, DebianPackage("redis-server", "redis-server")),
     Server(
         "kafka",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.errors import CheckFailed, Finding, HeadwaterError, Origin
     from headwater.log.read import Batch, Commit
     from headwater.log.reader import Reader
-    from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Postgres, Punctuated, Quantile
+    from headwater.model import Bounded, Connector, Emit, Folder, Kafka, Mysql, Postgres, Punctuated, Quantile
     from headwater.operators.apply.lowering.inputs import cumulate, hop, session, tumble
     from headwater.outbox import Outbox
     from headwater.plan import Plan
@@ -29,9 +29,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch", "Bounded", "CheckFailed", "Commit", "Connector", "Emit", "Finding", "Folder", "HeadwaterError", "Kafka",
-    "Listeners", "Origin", "Outbox", "Plan", "Postgres", "Progress", "Project", "Punctuated", "Quantile", "Reader",
-    "Receipt", "cumulate", "function", "hop", "open", "outlet", "session", "stream", "table", "tumble", "upcast",
-    "view",
+    "Listeners", "Mysql", "Origin", "Outbox", "Plan", "Postgres", "Progress", "Project", "Punctuated", "Quantile",
+    "Reader", "Receipt", "cumulate", "function", "hop", "open", "outlet", "session", "stream", "table", "tumble",
+    "upcast", "view",
 ]  # fmt: skip
 
 _HOMES = {
@@ -40,7 +40,7 @@ _HOMES = {
     "errors": ("CheckFailed", "Finding", "HeadwaterError", "Origin"),
     "log.read": ("Batch", "Commit"),
     "log.reader": ("Reader",),
-    "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Postgres", "Punctuated", "Quantile"),
+    "model": ("Bounded", "Connector", "Emit", "Folder", "Kafka", "Mysql", "Postgres", "Punctuated", "Quantile"),
     "outbox": ("Outbox",),
     "plan": ("Plan",),
     "project": ("Listeners", "Progress", "Project", "Receipt", "open"),

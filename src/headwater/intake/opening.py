@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SourceRefused
 from headwater.installed import extra, open_installed
@@ -22,7 +23,7 @@ from headwater.intake.protocol import Inlet
 from headwater.intake.run import Intake
 from headwater.log import TopicLog
 from headwater.log.storage import connect
-from headwater.model import Connector, Folder, Kafka, Postgres, Topic
+from headwater.model import Connector, Folder, Kafka, Mysql, Postgres, Table, Topic
 from headwater.schemas.written import Schemas
 from headwater.sql.option_values import INTAKES
 
@@ -80,6 +81,8 @@ def open_inlet(topic: Topic, surroundings: Surroundings) -> Inlet:
         return _folder(topic, topic.intake, surroundings)
     if isinstance(topic.intake, Postgres):
         return _postgres(topic, surroundings)
+    if isinstance(topic.intake, Mysql):
+        return _mysql(topic, topic.intake, surroundings)
     assert isinstance(topic.intake, Connector), topic.intake
     return _foreign(topic, topic.intake, surroundings)
 
@@ -134,6 +137,20 @@ def _postgres(topic: Topic, surroundings: Surroundings) -> Inlet:
         from headwater.intake.postgres.slot import slot_of
     state = surroundings.state
     return PostgresInlet(topic, slot_of(topic, surroundings.topics, surroundings.project, state, surroundings.java))
+
+
+def _mysql(topic: Topic, mysql: Mysql, surroundings: Surroundings) -> Inlet:
+    assert isinstance(topic, Table), topic
+    with extra("mysql", f'the intake of "{topic.name}"', topic=topic.name):
+        from headwater.intake.mysql.database import address_of, whole_name
+        from headwater.intake.mysql.inlet import MysqlInlet
+    address = address_of(topic)
+    database = urlsplit(address).path.strip("/")
+    tables = {topic.name: whole_name(mysql.table, database)}
+    for other in surroundings.topics:
+        if isinstance(other.intake, Mysql) and other.intake.url == mysql.url:
+            tables[other.name] = whole_name(other.intake.table, database)
+    return MysqlInlet(topic, address, tables)
 
 
 def _shelf(topic: Topic, path: str, pattern: str, surroundings: Surroundings) -> Shelf:

@@ -6,7 +6,7 @@ from headwater.model.decimals import decimal_of, rescale, spell_decimals
 from headwater.model.described import Describe, Description
 from headwater.model.duration import FOREVER, parse_duration, parse_retention, spell_duration
 from headwater.model.function import Function, PythonBody
-from headwater.model.intake import Connector, Folder, Intake, Kafka, Postgres
+from headwater.model.intake import Connector, Folder, Intake, Kafka, Mysql, Postgres
 from headwater.model.lateness import Bounded, LatePolicy, Punctuated, Quantile, WatermarkStrategy
 from headwater.model.outlet import SCHEMES, Accumulation, Envelope, Outlet, TargetKind
 from headwater.model.pattern import Pattern
@@ -24,7 +24,7 @@ from headwater.model.window import Calendar, Cumulate, Hop, Session, Tumble, Win
 __all__ = [
     "CONTENT", "DEFAULT_RULES", "FOREVER", "INSTANT", "LAYOUTS", "SCHEMES", "Accumulation", "Bounded", "Calendar",
     "Column", "Connector", "Cumulate", "Declaration", "Describe", "Description", "Emit", "Envelope", "Figure", "Folder",
-    "Function", "Hop", "Intake", "Kafka", "LatePolicy", "Layout", "Outlet", "Pattern", "Personal", "Postgres",
+    "Function", "Hop", "Intake", "Kafka", "LatePolicy", "Layout", "Mysql", "Outlet", "Pattern", "Personal", "Postgres",
     "Project", "Punctuated", "PythonBody", "PythonQuery", "Quantile", "Query", "Rule", "Serving", "Session",
     "SqlQuery", "Store", "Stream", "Table", "TargetKind", "Topic", "Tumble", "Upcast", "Variant", "View",
     "ViewExecution", "WatermarkStrategy", "Window", "assembled", "can_be_logged", "decimal_of", "default_of",

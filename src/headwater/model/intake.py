@@ -136,6 +136,38 @@ class Postgres(Intake):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mysql(Intake):
+    """A table of a MariaDB or MySQL database (`name`, or `database.name`), whose rows come first, then every change.
+
+    `url` is the address of the database; it may name variables of the environment. The tables of a project that say
+    the same one are read together, from the server's binary log. `gaps`, `columns`, `message_time` and `transaction`
+    are those of `Postgres`.
+    """
+
+    url: str
+    table: str
+    gaps: Literal["stop", "snapshot"] = "stop"
+    columns: Literal["evolve", "ignore", "stop"] = "evolve"
+    message_time: str | None = None
+    transaction: str | None = None
+
+    @property
+    def connector(self) -> str:
+        """`mysql`."""
+        return "mysql"
+
+    @property
+    def transactions_of(self) -> tuple[str | None, ...] | None:
+        """The binary log of its server."""
+        return (self.url,)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that don't come from what a row says."""
+        return tuple(name for name in (self.message_time, self.transaction) if name is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kafka(Intake):
     """A Kafka topic, several (`a, b`), or all that match a pattern (`^payments-.*`).
 

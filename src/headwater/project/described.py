@@ -15,7 +15,7 @@ from typing import Any
 
 from headwater.errors import ArgumentRefused, HeadwaterError, SettingsRefused
 from headwater.installed import extra
-from headwater.model import Description, Intake, Postgres
+from headwater.model import Description, Intake, Mysql, Postgres
 from headwater.operate.record import put
 from headwater.sql import parse_type
 
@@ -72,10 +72,7 @@ class DescribedTables:
         return sorted(self._kept())
 
     def _ask(self, name: str, intake: Intake) -> Description:
-        assert isinstance(intake, Postgres)
-        with extra("cdc", f'table "{name}"', topic=name):
-            from headwater.intake.postgres.description import describe  # it needs an extra
-        asked = describe(name, intake)
+        asked = _described(name, intake)
         kept = self._kept() | {name: {"of": _source(intake), **asdict(asked)}}
         put(self._path, json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False) + "\n")
         return asked
@@ -96,8 +93,20 @@ class DescribedTables:
         return dict(kept)
 
 
-def _source(intake: Intake) -> str:
+def _described(name: str, intake: Intake) -> Description:
+    """Ask the database; each kind needs an extra of its own."""
+    if isinstance(intake, Mysql):
+        with extra("mysql", f'table "{name}"', topic=name):
+            from headwater.intake.mysql import description as of_mysql
+        return of_mysql.describe(name, intake)
     assert isinstance(intake, Postgres)
+    with extra("cdc", f'table "{name}"', topic=name):
+        from headwater.intake.postgres import description as of_postgres
+    return of_postgres.describe(name, intake)
+
+
+def _source(intake: Intake) -> str:
+    assert isinstance(intake, Postgres | Mysql)
     return f"{intake.connector} {intake.table}"
 
 

@@ -23,8 +23,8 @@ COMMITTED_AT = "committed_at"
 """The column that takes the time of the commit, if the statement names none."""
 IDLE = "10 seconds"
 _COLUMNS_HINT = (
-    "Write its columns: (id STRING, name STRING, PRIMARY KEY (id)). Those of connector = 'postgres' are read from the "
-    "database if they are left out."
+    "Write its columns: (id STRING, name STRING, PRIMARY KEY (id)). Those of connector = 'postgres' or 'mysql' are "
+    "read from the database if they are left out."
 )
 
 
@@ -37,11 +37,13 @@ def complete(reading: Reading, tree: CreateTopic) -> bool:
     """Complete a statement that leaves its columns to the database; False if that can't be, which is found."""
     options = {option.name.lower(): option_text(option.expression) for option in tree.args.get("options") or ()}
     connector = options.get("connector", "").strip().lower()
-    if connector != "postgres" or "outbox" in options or not (options.get("url") and options.get("table")):
+    is_told = connector in ("postgres", "mysql") and bool(options.get("url") and options.get("table"))
+    if not is_told or "outbox" in options:
         reading.refuse(ClauseRefused, tree.this, f"{reading.title} declares no columns", hint=_COLUMNS_HINT)
         return False
     try:
-        intake = model.Postgres(url=options["url"], table=options["table"])
+        kind = model.Mysql if connector == "mysql" else model.Postgres
+        intake = kind(url=options["url"], table=options["table"])
         description = reading.describe(tree.name, intake)
     except HeadwaterError as cause:
         detail = f"{cause.summary[:1].upper()}{cause.summary[1:]}. {cause.detail or ''}".strip()

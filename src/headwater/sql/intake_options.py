@@ -35,7 +35,7 @@ class OptionKind:
 INTAKE = (
     OptionKind(
         "connector",
-        "'kafka', 'folder', 'postgres', or a name that an installed package brings along",
+        "'kafka', 'folder', 'postgres', 'mysql', or a name that an installed package brings along",
         read_connector,
         "where events are fetched from",
         "they are appended by calls",
@@ -87,10 +87,16 @@ INTAKE = (
         "url",
         "address like '${SHOP_DB}'",
         read_name,
-        "the PostgreSQL database; it may name variables of the environment, and a password is always in one",
-        "required with 'postgres'",
+        "the database; it may name variables of the environment, and a password is always in one",
+        "required with 'postgres' and 'mysql'",
     ),
-    OptionKind("table", "name", read_name, "the table of the database, 'public.customers'", "required with 'postgres'"),
+    OptionKind(
+        "table",
+        "name",
+        read_name,
+        "the table of the database, 'public.customers'",
+        "required with 'postgres' and 'mysql'",
+    ),
     OptionKind(
         "outbox",
         "type of aggregates",
@@ -112,7 +118,7 @@ INTAKE = (
         "columns",
         "'evolve', 'ignore' or 'stop'",
         one_of("evolve", "ignore", "stop"),
-        "what to do about columns that a table of PostgreSQL has otherwise than declared: follow it, and stop at one "
+        "what to do about columns that a table of a database has otherwise than declared: follow it, and stop at one "
         "that is gone; take that for NULL; or stop at one that is added or has got another type as well",
         "'evolve'",
     ),

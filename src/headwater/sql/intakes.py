@@ -33,6 +33,7 @@ OF_OUTBOX = ("message_id", "message_key", "message_type", "message_value", "mess
 """The options for columns that only an outbox of PostgreSQL has something for."""
 SHARED = frozenset({"connector", *(part.name for part in fields(model.Intake))})
 """The options that every connector takes."""
+_SCHEMES = {"PostgreSQL": ("postgres", "postgresql"), "MariaDB or MySQL": ("mysql", "mariadb")}
 _WORDS = frozenset(kind.name for kind in INTAKE)
 
 
@@ -122,19 +123,41 @@ def _refuse_gaps(reading: TopicReading, options: Mapping[str, Option], values: d
         del values["gaps"]
 
 
-def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Postgres:
-    for word, example in (("url", "${SHOP_DB}"), ("table", "public.customers")):
+def _refuse_address(
+    reading: TopicReading, options: Mapping[str, Option], values: Mapping[str, Any], what: str, table: str, example: str
+) -> None:
+    """Refuse a database that isn't named, and an address that has a password or is that of another one."""
+    for word, named in (("url", "${SHOP_DB}"), ("table", table)):
         if word not in options:
-            hint = f"Say {word} = '{example}'."
-            reading.refuse(OptionRefused, options["connector"], f"names no {word} of PostgreSQL", hint=hint)
+            hint = f"Say {word} = '{named}'."
+            reading.refuse(OptionRefused, options["connector"], f"names no {word} of {what}", hint=hint)
     url = values.get("url", "")
+    schemes = "|".join(re.escape(scheme) for scheme in _SCHEMES[what])
     if _PASSWORD.search(url):
         detail = "Declarations are kept with the code, and a password isn't."
-        hint = "Put it into an environment variable, and write url = 'postgresql://user:${PASSWORD}@host/database'."
+        hint = f"Put it into an environment variable, and write url = '{example}'."
         reading.refuse(OptionRefused, options["url"].expression, "has a password in its url", detail=detail, hint=hint)
-    elif url and not re.match(r"postgres(ql)?://|\$\{", url):
-        hint = "Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'."
-        reading.refuse(OptionRefused, options["url"].expression, "has no url of PostgreSQL", hint=hint)
+    elif url and not re.match(rf"({schemes})://|\$\{{", url):
+        hint = f"Write url = '{example}', or a variable that has it: '${{SHOP_DB}}'."
+        reading.refuse(OptionRefused, options["url"].expression, f"has no url of {what}", hint=hint)
+
+
+def _mysql(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Mysql:
+    example = "mysql://user:${PASSWORD}@host/database"
+    _refuse_address(reading, options, values, "MariaDB or MySQL", "shop.customers", example)
+    _refuse_gaps(reading, options, values, "skip")
+    if not reading.is_table:
+        hint = "Write CREATE TABLE, with the PRIMARY KEY of the table."
+        reading.refuse(OptionRefused, options["connector"], "takes in a table of a database as a stream", hint=hint)
+    for word in ("message_time", "transaction"):
+        if word in values:
+            values[word] = _message_column(reading, options[word].expression, word, values[word])
+    return model.Mysql(**{"url": "", "table": "", **values})
+
+
+def _postgres(reading: TopicReading, options: Mapping[str, Option], values: dict[str, Any]) -> model.Postgres:
+    example = "postgresql://user:${PASSWORD}@host/database"
+    _refuse_address(reading, options, values, "PostgreSQL", "public.customers", example)
     _refuse_gaps(reading, options, values, "skip")
     _refuse_outbox(reading, options)
     for word in ("message_time", "transaction", *OF_OUTBOX):
@@ -172,7 +195,12 @@ def _refuse_outbox(reading: TopicReading, options: Mapping[str, Option]) -> None
             reading.refuse(OptionRefused, options[word], f'gives option "{word}" beside poll', hint=hint)
 
 
-_KINDS: Mapping[str, type[model.Intake]] = {"kafka": model.Kafka, "folder": model.Folder, "postgres": model.Postgres}
+_KINDS: Mapping[str, type[model.Intake]] = {
+    "kafka": model.Kafka,
+    "folder": model.Folder,
+    "postgres": model.Postgres,
+    "mysql": model.Mysql,
+}
 _PASSWORD = re.compile(r"://[^/@\s]*:(?!\$\{)[^/@\s]+@|password=(?!\$\{)")
 
 
@@ -248,4 +276,5 @@ _READERS: Mapping[str, Callable[[TopicReading, Mapping[str, Option], dict[str, A
     "kafka": _kafka,
     "folder": _folder,
     "postgres": _postgres,
+    "mysql": _mysql,
 }

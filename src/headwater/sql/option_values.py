@@ -12,7 +12,7 @@ from headwater.model import CONTENT, Emit, parse_duration
 
 INTAKES = "headwater.intakes"
 """The entry points of packages that bring kinds of intakes along; the name of one is that of its connector."""
-CONNECTORS = ("kafka", "folder", "postgres")
+CONNECTORS = ("kafka", "folder", "postgres", "mysql")
 """The kinds of intakes that are ours."""
 _OFFSETS = re.compile(r"\s*\d+\s*:\s*\d+\s*(,\s*\d+\s*:\s*\d+\s*)*")
 _NAME_IN_LIST = re.compile(r"\s*(?:`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^,`]+?))\s*(?:,|$)")

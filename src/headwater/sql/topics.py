@@ -239,7 +239,9 @@ class _TopicReader:
     def _refuse_time(self, clause: Watermark, values: Mapping[str, Any]) -> None:
         """Refuse an event time of a copied table that isn't the time of the commits: its order would be another one."""
         intake, time = values["intake"], values["time"]
-        if not isinstance(intake, model.Postgres) or intake.outbox is not None or intake.message_time == time:
+        if isinstance(intake, model.Postgres) and intake.outbox is not None:
+            return
+        if not isinstance(intake, model.Postgres | model.Mysql) or intake.message_time == time:
             return
         what = f'has the event time "{time}", and the order of its changes is that of their commits'
         detail = "By event time, an older row or one that was deleted could count as the newest."

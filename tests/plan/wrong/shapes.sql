@@ -290,7 +290,7 @@ CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (uni
 --- a connector that isn't there
 CREATE STREAM visits (id STRING, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'kinesis');
 -- finding: gives option "connector" a value that it can't take
--- hint: connector takes 'kafka', 'folder', 'postgres', or a name that an installed package brings along.
+-- hint: connector takes 'kafka', 'folder', 'postgres', 'mysql', or a name that an installed package brings along.
 -- mend: 'kinesis' ==> 'folder', path = 'visits'
 
 --- kafka without a topic
@@ -316,6 +316,42 @@ CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'postgres', table = 's
 -- finding: has no url of PostgreSQL
 -- hint: Write url = 'postgresql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'.
 -- mend: mysql ==> postgresql
+
+--- mysql without a table
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'mysql', url = '${SHOP_DB}');
+-- finding: names no table of MariaDB or MySQL
+-- hint: Say table = 'shop.customers'.
+-- mend: 'mysql', ==> 'mysql', table = 'shops',
+
+--- mysql with a password
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'mysql', table = 'shops', url = 'mysql://me:secret@db/shop');
+-- finding: has a password in its url
+-- hint: Put it into an environment variable, and write url = 'mysql://user:${PASSWORD}@host/database'.
+-- mend: :secret ==> :${PASSWORD}
+
+--- mysql of another kind
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'mysql', table = 'shops', url = 'postgresql://db/shop');
+-- finding: has no url of MariaDB or MySQL
+-- hint: Write url = 'mysql://user:${PASSWORD}@host/database', or a variable that has it: '${SHOP_DB}'.
+-- mend: postgresql ==> mariadb
+
+--- mysql into a stream
+CREATE STREAM shops (id INT) WITH (connector = 'mysql', table = 'shops', url = '${SHOP_DB}');
+-- finding: takes in a table of a database as a stream
+-- hint: Write CREATE TABLE, with the PRIMARY KEY of the table.
+-- mend: STREAM shops (id INT) ==> TABLE shops (id INT PRIMARY KEY)
+
+--- mysql by an event time of its own
+CREATE TABLE shops (id INT PRIMARY KEY, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'mysql', table = 'shops', url = '${SHOP_DB}');
+-- finding: has the event time "at", and the order of its changes is that of their commits
+-- hint: Write WATERMARK FOR committed_at AS committed_at, a TIMESTAMP, and message_time = 'committed_at'.
+-- mend: 'mysql', ==> 'mysql', message_time = 'at',
+
+--- mysql with a slot
+CREATE TABLE shops (id INT PRIMARY KEY) WITH (connector = 'mysql', table = 'shops', url = '${SHOP_DB}', slot = 'x');
+-- finding: has no option "slot" with 'mysql'
+-- hint: With it there are the options
+-- mend: slot = 'x' ==> gaps = 'snapshot'
 
 --- a table as it was known
 CREATE MATERIALIZED VIEW v AS

@@ -2,107 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from psycopg import sql
 
+from headwater.intake.changes.change import Change, Transaction
+from headwater.intake.changes.contents import Contents, RowContents
+from headwater.intake.changes.piece import SHIFT
 from headwater.intake.decode import Decoder
-from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.positions import SourcePositions
-from headwater.intake.postgres.change import Change, Transaction
 from headwater.intake.postgres.database import Database, SourceTable
 from headwater.intake.postgres.outbox import TEXTS, OutboxCodec, OutboxEvent, OutboxPiece
-from headwater.intake.postgres.piece import SHIFT, Identity, PostgresPiece, Prior, instant
-from headwater.intake.postgres.values import told
+from headwater.intake.postgres.values import readers_of, told
 from headwater.intake.protocol import Piece
 from headwater.log import TopicLog
 from headwater.log.read import scan
 from headwater.model import Postgres, Table, Topic
 from headwater.outbox import COLUMNS, definition_of
 
-NEWEST = "newest commit"
-"""The name of the newest time of a commit, which the log keeps beside the position in a slot; no slot can have it."""
 NUMBERED = "shift of numbers"
 """The name of what the log keeps beside the position of an outbox that is read by queries."""
-_AT_ONCE = 5_000
 
 
-class Contents(Protocol):
-    """Makes pieces of changes. `look` is called first, and refuses a table that isn't what is declared."""
-
-    table: SourceTable
-
-    @property
-    def query(self) -> str | None:
-        """The query that tells the rows of a snapshot, if they aren't told by the table as it is."""
-
-    def look(self) -> None:
-        """See the table as the database has it."""
-
-    def begin(self) -> None:
-        """Begin a snapshot."""
-
-    def rows(self, source: str, rows: Sequence[Change], first: int) -> Piece:
-        """Rows of the snapshot; `first` is the number of the first of them."""
-
-    def rest(self, decoder: Decoder, made_at: int) -> Iterator[pa.Table]:
-        """The rows that a snapshot of this time comes to beside its own."""
-
-    def changes(self, source: str, transactions: Sequence[Transaction], after: int) -> Piece:
-        """Transactions, and the position behind them."""
-
-
-class TableContents:
-    """The rows of a table; a later snapshot also tells which ones are gone."""
+class TableContents(RowContents):
+    """The rows of a table."""
 
     def __init__(self, topic: Table, database: Database, log: TopicLog) -> None:
-        assert isinstance(topic.intake, Postgres)
-        self._topic, self._declared = topic, topic.intake
+        super().__init__(topic, log)
         self._database = database
-        self._prior = Prior(log)
-        self._gone: set[Identity] = set()
 
     def look(self) -> None:
         """See the table; its columns and its key are those that are declared."""
         with self._database.connected() as connection:
-            self.table = self._database.table(connection, self._declared.table)
-            self._database.check_table(self._topic, self.table)
+            self._table = self._database.table(connection, self._declared.table)
+            self._database.check_table(self._topic, self._table)
+        self.table = self._table.name
+        self.readers = readers_of(self._topic, self._table.columns)
 
     @property
     def query(self) -> str | None:
         """The rows with dates that Debezium reads with their sign, if there are dates."""
-        if "date" not in self.table.columns.values():
+        if "date" not in self._table.columns.values():
             return None
-        columns = (told(sql.Identifier(name), kind) for name, kind in self.table.columns.items())
-        return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(columns), self.table.identifier).as_string()
-
-    def begin(self) -> None:
-        """Take the rows that are there for gone until they come."""
-        self._gone = self._prior.identities(self._topic)
-
-    def rows(self, source: str, rows: Sequence[Change], first: int) -> Piece:
-        """Rows that are there."""
-        piece = PostgresPiece.of_snapshot(source, rows, first, self._declared, self.table, self._prior)
-        self._gone.difference_update(piece.identities(self._topic) if self._gone else ())
-        return piece
-
-    def rest(self, decoder: Decoder, made_at: int) -> Iterator[pa.Table]:
-        """The deletes of rows that didn't come."""
-        for gone in _batches(self._gone):
-            yield self._deletes(decoder, gone, made_at)
-
-    def _deletes(self, decoder: Decoder, identities: Sequence[Identity], at: int) -> pa.Table:
-        names, time = self._topic.primary_key, self._declared.message_time
-        when = {} if time is None else {time: instant(at)}
-        rows = [dict(zip(names, identity, strict=True)) | when | {OPERATION: DELETE} for identity in identities]
-        return decoder.decode(rows).rows
-
-    def changes(self, source: str, transactions: Sequence[Transaction], after: int) -> Piece:
-        """Rows as each change left them."""
-        return PostgresPiece.of(source, transactions, after, self._declared, self.table, self._prior, self.look)
+        columns = (told(sql.Identifier(name), kind) for name, kind in self._table.columns.items())
+        return sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(columns), self._table.identifier).as_string()
 
 
 class OutboxContents:
@@ -118,15 +62,16 @@ class OutboxContents:
     def look(self) -> None:
         """See the table; it has the columns of an outbox."""
         with self._database.connected() as connection:
-            self.table = self._database.table(connection, self._declared.table)
-        check_outbox(self._database, self.table, COLUMNS)
+            self._table = self._database.table(connection, self._declared.table)
+        check_outbox(self._database, self._table, COLUMNS)
+        self.table = self._table.name
 
     @property
     def query(self) -> str | None:
         """The rows in the order of the column that counts them, if the table has it."""
-        if "number" not in self.table.columns:
+        if "number" not in self._table.columns:
             return None
-        return sql.SQL("SELECT * FROM {} ORDER BY number").format(self.table.identifier).as_string()
+        return sql.SQL("SELECT * FROM {} ORDER BY number").format(self._table.identifier).as_string()
 
     def begin(self) -> None:
         """Know the events that the log has."""
@@ -203,9 +148,3 @@ def contents_of(topic: Topic, database: Database, log: TopicLog) -> Contents:
     if isinstance(topic, Table):
         return TableContents(topic, database, log)
     return OutboxContents(topic, database, log)
-
-
-def _batches(identities: Iterable[Identity]) -> Iterator[Sequence[Identity]]:
-    rest = iter(identities)
-    while some := list(islice(rest, _AT_ONCE)):
-        yield some

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headwater.errors import OperatorError, SourceRefused, SourceReplaced, SourceUnavailable
+from headwater.intake.changes.columns import missing_columns
 from headwater.intake.postgres.fitting import fits
 from headwater.model import Postgres, Table, Topic, spell_type
 
@@ -335,17 +336,6 @@ class Database:
         defaults = {"database.hostname": "localhost", "database.port": "5432"}
         defaults |= {"database.user": "postgres", "database.dbname": told.get("user", "postgres")}
         return defaults | {names[name]: value for name, value in told.items() if name in names}
-
-
-def missing_columns(topic: Table, names: Collection[str]) -> list[str]:
-    """The columns that a table declares and that aren't among these names."""
-    assert isinstance(topic.intake, Postgres)
-    beside = {topic.intake.message_time, topic.intake.transaction, topic.keeps_in}
-    return [
-        column.name
-        for column in topic.columns
-        if column.name not in beside and not any(name in names for name in (column.name, *column.aliases))
-    ]
 
 
 def spell(position: int) -> str:

@@ -12,10 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from headwater.errors import SourceUnavailable
+from headwater.intake.changes.columns import UNCHANGED
 from headwater.intake.postgres.database import Database
 
-UNCHANGED = "__headwater_unchanged__"
-"""The text in place of a long value that WAL doesn't repeat, because an update has left it as it was."""
 _COMMON = {
     "name": "headwater",
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",

@@ -21,8 +21,9 @@ import psycopg
 from psycopg import sql
 
 from headwater.errors import SourceReplaced
+from headwater.intake.changes.inlet import NEWEST
 from headwater.intake.positions import SourcePositions
-from headwater.intake.postgres.contents import NEWEST, NUMBERED, check_outbox, known_events, refuse_other_way
+from headwater.intake.postgres.contents import NUMBERED, check_outbox, known_events, refuse_other_way
 from headwater.intake.postgres.database import Database, SourceTable, address_of
 from headwater.intake.postgres.outbox import OutboxCodec, OutboxEvent, OutboxPiece
 from headwater.intake.protocol import Inlet, Piece, Wait

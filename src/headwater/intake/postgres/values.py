@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 from psycopg import sql
 
-from headwater.intake.postgres.debezium import UNCHANGED
+from headwater.intake.changes.piece import Read
 from headwater.json_text import Number
 from headwater.model import INSTANT, Table, is_number
 
-Read = Callable[[Any], Any]
-_UNCHANGED_BYTES = base64.b64encode(UNCHANGED.encode()).decode()
 _LATER = 5_000_000
 """So many years later a snapshot has a date before Christ: a multiple of 400, so that the calendar is the same."""
 _DAYS_OF_400_YEARS = 146_097
@@ -23,17 +20,6 @@ _LONGEST = 5_000
 _OVERFLOWN = {"-5877611-06-21": "infinity", "-5877611-06-22": "-infinity"}
 """Dates that are none, as Debezium spells them when they come from WAL."""
 _NO_NUMBERS = {"NAN": "NaN", "POSITIVE_INFINITY": "Infinity", "NEGATIVE_INFINITY": "-Infinity"}
-
-
-def is_unchanged(value: Any) -> bool:
-    """Tells whether WAL has left a value out, because an update has left it as it was.
-
-    >>> is_unchanged([UNCHANGED]), is_unchanged("x"), is_unchanged(None)
-    (True, False, False)
-    """
-    if isinstance(value, list):
-        return len(value) == 1 and is_unchanged(value[0])
-    return isinstance(value, str) and value in (UNCHANGED, _UNCHANGED_BYTES)
 
 
 def readers_of(table: Table, columns: Mapping[str, str]) -> dict[str, Read]:

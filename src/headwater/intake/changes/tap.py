@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from headwater.intake.postgres.change import Change, Cut, Share, Transaction
+from headwater.intake.changes.change import Change, Cut, Share, Transaction
 
 MOST_CHANGES = 100_000
 """So many changes wait for the intake of a table; then all of the slot waits."""

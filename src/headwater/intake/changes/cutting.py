@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 
-from headwater.intake.postgres.change import Change, Cut, Transaction
-from headwater.intake.postgres.tap import Tap
-from headwater.intake.postgres.times import Times
+from headwater.intake.changes.change import Change, Cut, Transaction
+from headwater.intake.changes.tap import Tap
+from headwater.intake.changes.times import Times
 
 
 class Cutting:

@@ -11,22 +11,22 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import MissingValue
+from headwater.intake.changes.change import Change, Transaction
+from headwater.intake.changes.columns import is_unchanged, missing_columns
 from headwater.intake.decode import Decoded, Decoder
 from headwater.intake.layout import DELETE, OPERATION
 from headwater.intake.messages import Messages, Poison, Records
-from headwater.intake.postgres.change import Change, Transaction
-from headwater.intake.postgres.database import SourceTable, missing_columns
-from headwater.intake.postgres.values import is_unchanged, readers_of
 from headwater.intake.values import column_of
 from headwater.log import TopicLog
 from headwater.log.fold import only_keys
 from headwater.log.table import TableLog
-from headwater.model import Postgres, Table
+from headwater.model import Mysql, Postgres, Table
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHIFT = 1_000_000_000
 """A change's number is the end of its transaction so many times, and its place there."""
 Row = dict[str, Any]
+Read = Callable[[Any], Any]
 Identity = tuple[Any, ...]
 """The values of a key, as the log has them."""
 
@@ -65,19 +65,19 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class PostgresPiece:
+class ChangesPiece:
     """Changes of a table in the order of their transactions, and the position behind them.
 
-    `look` refuses a table that no longer has what is declared: it is asked when a change lacks a column, as one that
-    was made before the column was there does too.
+    `readers` make of the values of columns what an intake reads. `look` refuses a table that no longer has what is
+    declared: it is asked when a change lacks a column, as one that was made before the column was there does too.
     """
 
     source: str
     where: str
     after: int
     numbered: Sequence[tuple[int, Change]]
-    declared: Postgres
-    table: SourceTable
+    declared: Postgres | Mysql
+    readers: Mapping[str, Read]
     prior: Prior
     look: Callable[[], None]
 
@@ -87,25 +87,33 @@ class PostgresPiece:
         source: str,
         transactions: Sequence[Transaction],
         after: int,
-        declared: Postgres,
-        table: SourceTable,
+        declared: Postgres | Mysql,
+        readers: Mapping[str, Read],
         prior: Prior,
         look: Callable[[], None],
-    ) -> PostgresPiece:
+    ) -> ChangesPiece:
         """The changes of transactions."""
         numbered = [
             (transaction.end * SHIFT + at, change)
             for transaction in transactions
             for at, change in enumerate(transaction.changes)
         ]
-        return cls(source, source, after, numbered, declared, table, prior, look)
+        return cls(source, source, after, numbered, declared, readers, prior, look)
 
     @classmethod
     def of_snapshot(
-        cls, source: str, rows: Sequence[Change], first: int, declared: Postgres, table: SourceTable, prior: Prior
-    ) -> PostgresPiece:
+        cls,
+        source: str,
+        rows: Sequence[Change],
+        first: int,
+        declared: Postgres | Mysql,
+        readers: Mapping[str, Read],
+        prior: Prior,
+    ) -> ChangesPiece:
         """Rows of the snapshot; `first` is the number of the first of them."""
-        return cls(source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, table, prior, lambda: None)
+        return cls(
+            source, f"{source}:snapshot", 0, list(enumerate(rows, first)), declared, readers, prior, lambda: None
+        )
 
     def identities(self, table: Table) -> list[Identity]:
         """The keys of its rows."""
@@ -132,13 +140,13 @@ class _Reading:
     """The rows of a piece, as they are read one after the other."""
 
     topic: Table
-    piece: PostgresPiece
+    piece: ChangesPiece
     rows: list[Row | Poison] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     contents: list[bytes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._readers = readers_of(self.topic, self.piece.table.columns)
+        self._readers = self.piece.readers
         self._shape: Collection[str] = ()
         self._lacking: dict[int, int] = {}
         """The rows that WAL tells in part, and those by whose keys they were there before."""
