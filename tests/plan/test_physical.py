@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import fields
 from datetime import timedelta
 
 import pytest
 
+from headwater.plan.data import view_as_dict
 from headwater.plan.physical.description import facts
 from headwater.plan.physical.pace import Pace
 from tests.plan.planning import view
@@ -95,3 +98,40 @@ def test_explain_says_why_spark_has_the_steps_of_a_live_view() -> None:
     found = view(f"SELECT customer, window_end, median(amount) AS m FROM {SESSION} GROUP BY customer, window_end")
     assert str(found.execution.why) == "Spark's streaming keeps its aggregate"
     assert "few rows" not in dict(facts(found.physical))
+
+
+FOREVER = "WITH (retention = 'forever')"
+EXECUTED = {
+    "slices": ("SELECT id FROM orders", "WITH (execution = 'settle')"),
+    "parts": (f"SELECT window_end, count(*) AS n FROM {TUMBLE.format(time='at')} GROUP BY window_end", ""),
+    "partitions": (
+        "SELECT id, at, row_number() OVER (PARTITION BY customer ORDER BY at) AS place FROM orders",
+        "WITH (key = 'id, at', horizon = '1 hour')",
+    ),
+    "groups": ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", FOREVER),
+    "traces": (
+        "SELECT customer, count(p.paid) AS n FROM orders o LEFT JOIN payments p ON p.order_id = o.id GROUP BY customer",
+        FOREVER,
+    ),
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTED)
+def test_what_carries_a_step_out_is_planned(executor: str) -> None:
+    step = view(*EXECUTED[executor]).physical.step
+    assert step is not None
+    assert step.executor == executor
+
+
+@pytest.mark.parametrize("executor", [*EXECUTED, "live"])
+def test_a_plan_as_data_has_every_decision(executor: str) -> None:
+    query, options = EXECUTED.get(executor, ("SELECT id FROM orders", "WITH (execution = 'live')"))
+    planned = view(query, options)
+    told = view_as_dict(planned)
+    parts = told["physical"] | {"execution": told["execution"], "keeps": told["state"]}
+    assert parts.keys() == {part.name for part in fields(planned.physical)}
+    assert json.loads(json.dumps(parts)) == parts
+    step, streaming = planned.physical.step, planned.physical.streaming
+    assert step is None or parts["step"].keys() == {part.name for part in fields(step)}
+    assert streaming is None or parts["streaming"].keys() == {part.name for part in fields(streaming)}
+    assert (step is None) == (parts["step"] is None) != (streaming is None) == (parts["streaming"] is None)

@@ -8,15 +8,20 @@ from headwater.engine.partitions import PartitionsView
 from headwater.engine.parts import PartsView
 from headwater.engine.settle import SettleView
 from headwater.plan import PlannedView
+from headwater.plan.physical.step import Executor
+
+_EXECUTORS: dict[Executor, type[SettleView]] = {
+    "slices": SettleView,
+    "parts": PartsView,
+    "partitions": PartitionsView,
+    "groups": GroupsView,
+    "traces": TracedView,
+}
 
 
 def executor_of(planned: PlannedView) -> type[SettleView]:
     """The executor of a view that is settled or maintained."""
     step = planned.physical.step
-    if step is not None and step.trace is not None:
-        return TracedView
-    if step is not None and step.touched:
-        return PartitionsView
-    if step is None or step.adds != "parts":
-        return SettleView
-    return GroupsView if planned.execution.kind == "maintained" else PartsView
+    assert step is not None, planned.name
+    assert planned.horizon is not None or step.executor in ("parts", "groups") or step.looks_back == "everything"
+    return _EXECUTORS[step.executor]

@@ -9,7 +9,6 @@ from functools import partial
 
 from headwater.engine.pulse import Pulses
 from headwater.errors import HeadwaterError, ViewBusy
-from headwater.findings import NotSupportedYet
 from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.catalog import Catalog
@@ -84,8 +83,6 @@ class ViewRuns:
 
     def _at_rest(self, planned: PlannedView, options: Mapping[str, str] | None) -> CaughtUp | None:
         """The outcome of a view that can't run, shall not, or has nothing to do; None if it is to be run."""
-        if refused := _unsupported(planned):
-            return CaughtUp(planned.name, 0, error=refused)
         if paused := self._paused(planned):
             return CaughtUp(planned.name, 0, paused=paused)
         return None if options else at_rest(self._catalog, planned)  # options are checked by who reads
@@ -126,11 +123,11 @@ class ViewRuns:
         halt = Halt()
         self._halts.add(halt)
         try:
-            if any(_unsupported(planned) is None for planned in kept):
+            if kept:
                 catalog.wait_for_spark(halt)  # without it none of them can run: one error, not one for each
             else:
                 catalog.end_spark()
-            logs = {log for planned in kept if not _unsupported(planned) for log in catalog.logs(planned).values()}
+            logs = {log for planned in kept for log in catalog.logs(planned).values()}
             self._publishable(kept)
             with Watch(logs) as watch:
                 pulses = Pulses(watch, lambda: catalog.cores)
@@ -200,8 +197,6 @@ class ViewRuns:
         return RunOptions(halt, report, options or {}, self._patience, self._chance)
 
     def _run(self, planned: PlannedView, how: RunOptions) -> CaughtUp:
-        if refused := _unsupported(planned):
-            return CaughtUp(planned.name, 0, error=refused)
         catalog = self._catalog
         try:
             catalog.keep(planned)
@@ -225,15 +220,3 @@ class ViewRuns:
 def _left(done: CaughtUp) -> CaughtUp:
     assert done.error is not None
     return replace(done, error=None, left_to=str(done.error.fields.get("holder") or "another run"))
-
-
-def _unsupported(planned: PlannedView) -> NotSupportedYet | None:
-    """Why a view can't be executed in this version, if it can't."""
-    step = planned.physical.step
-    if step is None or planned.horizon is not None or step.adds == "parts" or planned.view.is_forever:
-        return None
-    return NotSupportedYet(
-        f'view "{planned.name}" can\'t be executed in this version',
-        detail="Nothing says how far back an input can matter.",
-        origin=planned.view.origin,
-    )

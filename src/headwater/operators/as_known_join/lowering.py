@@ -16,13 +16,11 @@ from headwater.operators.lowering.asking import is_there, seen, shown
 from headwater.operators.lowering.columns import RANK
 from headwater.operators.lowering.ledger import UNMATCHED, Rows
 from headwater.operators.lowering.stamp import BEHIND, CARRIED, COMMIT, END, FINAL, ID, KEEP, PARTS, ROW, TIME
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.lowering.walk import Lowering, lowered
 
 
 @lowered.register
 def _(stage: AsKnownJoin, lowering: Lowering) -> Rows:
-    if lowering.live:
-        raise not_executable(stage)
     rows, there = _first_copies(lowering.lower(stage.input), lowering), is_there(stage)
     changes = lowering.scan(stage.table)
     answered = seen(stage, rows.frame, changes, ARRIVED, _newest(changes))

@@ -9,7 +9,7 @@ from headwater.operators import AsOfJoin
 from headwater.operators.lowering.asking import is_there, seen, shown, with_values
 from headwater.operators.lowering.ledger import Rows
 from headwater.operators.lowering.stamp import FINAL, LAST, MARK, POSITION
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable, taken_in
+from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 
 _IN_ORDER = "last(r, true)", f"r.{POSITION}"
 """The newest change is the last one in the order of the log."""
@@ -17,8 +17,6 @@ _IN_ORDER = "last(r, true)", f"r.{POSITION}"
 
 @lowered.register
 def _(stage: AsOfJoin, lowering: Lowering) -> Rows:
-    if not lowering.settled:
-        raise not_executable(stage)
     entered = [lowering.entered(below) for below in stage.inputs]
     left, right = (rows.frame for rows in entered)
     rows, there = seen(stage, left, right, MARK, *_IN_ORDER), is_there(stage)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from headwater.findings import NotSupportedYet
 from headwater.operators import Expand
 from headwater.operators.lowering.columns import carried, columns_of
 from headwater.operators.lowering.ledger import Rows
@@ -43,12 +42,7 @@ def _expanded(frame: DataFrame, stage: Expand, columns: list[Column], beside: li
 def _identified(frame: DataFrame, stage: Expand, call: Call, columns: list[Column], beside: list[Column]) -> DataFrame:
     kind = call.info.name.removesuffix("_outer")
     outer = "_outer" if stage.outer or kind != call.info.name else ""
-    if kind not in _WITH_OUTER:
-        raise NotSupportedYet(
-            f"{kind} of a stream with `unique` can't be executed in this version",
-            hint="Write EXPLODE, POSEXPLODE or INLINE.",
-            origin=stage.origin,
-        )
+    assert kind in _WITH_OUTER, kind
     outputs = [_ELEMENT] if kind == "inline" else list(stage.outputs[1:] if kind == "posexplode" else stage.outputs)
     elements = F.expr(f"posexplode{outer}({spell(call.arguments[0])})").alias(_PLACE, *outputs)
     rows = frame.select(*columns, elements, *beside)

@@ -19,7 +19,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from headwater.findings import NotSupportedYet
 from headwater.operators import Expression, Join, Stage
 from headwater.operators.lowering.columns import RANK, values_of
 from headwater.operators.lowering.ends import end_of, times_among
@@ -88,12 +87,7 @@ def _side(lowering: Lowering, stage: Stage, time: str | None, keys: Sequence[Exp
         gathered = _is_window_bound(stage, time)
         entered = lowering.enter(rows, stage, _time_of(rows, stage, time), [FINAL] if gathered else [])
         return Side(entered.frame, windowed=False, gathered=gathered)
-    if time is not None and END in rows.frame.columns:
-        raise NotSupportedYet(
-            "a join of windows within a bound in time can't be executed in this version",
-            hint="Join on window_start and window_end of the same window, or join before the windows.",
-            origin=stage.origin,
-        )
+    assert time is None or END not in rows.frame.columns, stage
     known = next((name for name in (END, FINAL) if name in rows.frame.columns), None)
     if time is None and known is not None:  # rows of windows, or groups of them
         return Side(lowering.enter(rows, stage, F.col(known)).frame, windowed=True)

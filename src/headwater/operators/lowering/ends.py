@@ -8,7 +8,6 @@ from datetime import timedelta
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from headwater.findings import NotSupportedYet
 from headwater.model import Calendar, Hop, Tumble
 from headwater.operators import Expression, Field, Role, Stage
 from headwater.operators.lowering.stamp import later
@@ -31,11 +30,7 @@ def end_of(timed: Times) -> Column:
     if role is None:
         return F.col(f"`{next(iter(timed.values())).name}`")
     column = timed[role]
-    if role is Role.WINDOW_START and not isinstance(column.window, Tumble | Hop):
-        raise NotSupportedYet(
-            "groups of another view's windows that are told by their start can't be kept in this version",
-            hint="Group by window_end.",
-        )
+    assert role is not Role.WINDOW_START or isinstance(column.window, Tumble | Hop), column
     return later(F.col(f"`{column.name}`"), after.get(role, getattr(column.window, "size", timedelta())))
 
 

@@ -23,7 +23,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from headwater import model
-from headwater.findings import NotSupportedYet
 from headwater.model import Calendar, Session
 from headwater.operators import Expression, Role, Scan, Stage
 from headwater.operators.join.stage import is_joined
@@ -63,17 +62,7 @@ _MICROSECOND = timedelta(microseconds=1)
 @singledispatch
 def lowered(stage: Stage, _lowering: Lowering) -> Rows:
     """The rows of a stage. Each operator registers how it is lowered."""
-    raise not_executable(stage)
-
-
-def not_executable(stage: Stage) -> NotSupportedYet:
-    """The refusal of a stage that a check should have found."""
-    what = f"a {type(stage).__name__.lower()}"
-    return NotSupportedYet(
-        f"{what} can't be executed in this version",
-        hint="Filters, projections, unions, joins and windowed aggregates of streams and views can.",
-        origin=stage.origin,
-    )
+    raise NotImplementedError(type(stage).__name__)
 
 
 @singledispatch
@@ -162,7 +151,8 @@ class Lowering:
         return rows.frame
 
     def lower(self, stage: Stage) -> Rows:
-        """The stage's rows."""
+        """The stage's rows. What can't be lowered is refused by the planner."""
+        assert not (self.live and stage.streaming.obstacle), stage
         return lowered(stage, self)
 
     def admit(self, rows: Rows, stage: Stage, end: Column) -> Rows:

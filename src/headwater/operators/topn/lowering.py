@@ -9,13 +9,11 @@ from headwater.operators.lowering.columns import RANK, columns_of, partition_by
 from headwater.operators.lowering.ledger import Rows
 from headwater.operators.lowering.stamp import FINAL, MARK, POSITION
 from headwater.operators.lowering.trace import behind
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.lowering.walk import Lowering, lowered
 
 
 @lowered.register
 def _(stage: TopN, lowering: Lowering) -> Rows:
-    if not lowering.settled:
-        raise not_executable(stage)
     return first_rows(stage, lowering)
 
 

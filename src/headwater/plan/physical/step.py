@@ -7,7 +7,7 @@ can be left out before Spark sees them, follows from the stages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
@@ -42,9 +42,13 @@ class LookUp:
     columns: tuple[tuple[str, str, str], ...]
 
 
+Executor = Literal["slices", "parts", "partitions", "groups", "traces"]
+
+
 @dataclass(frozen=True)
 class Step:
-    """The computation of a step of a settled view.
+    """The computation of a step of a settled view, and the `executor` that carries it out: over slices of the log, or
+    over those parts, partitions, groups for ever or traced rows that it comes to.
 
     It `looks_back` on nothing, as far as the view reaches, to the oldest of its new events (whose copies happened with
     it), or over the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it
@@ -81,6 +85,7 @@ class Step:
     untraced: str = ""
     looked_up: tuple[LookUp, ...] = ()
     touched: tuple[str, ...] = ()
+    executor: Executor = "slices"
 
     @property
     def prepared(self) -> bool:
@@ -114,7 +119,7 @@ def step_of(
     keys = ((("_id",),) if len(scans) == 1 else ()) if copies else _keys(root, scans, at_once=at_once)
     shows_open = execution.emit is model.Emit.CHANGES and keyed and bool(stateful) and not at_once
     compared = shows_open and execution.kind == "settle" and view.every is None
-    return Step(
+    step = Step(
         looks_back=_back(root, copies=copies, at_once=at_once) if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
         aggregate=panes or totals or parts,
@@ -132,6 +137,15 @@ def step_of(
         looked_up=_looked_up(root),
         touched=_partition(root, keys) if compared and not once and not any(looked_up_by(root)) else (),
     )
+    return replace(step, executor=_executor(step, maintained=execution.kind == "maintained"))
+
+
+def _executor(step: Step, *, maintained: bool) -> Executor:
+    if step.trace is not None:
+        return "traces"
+    if step.touched:
+        return "partitions"
+    return "slices" if step.adds != "parts" else "groups" if maintained else "parts"
 
 
 def _anew(root: Stage, panes: Aggregate | None, totals: Aggregate | None, *, once: bool) -> str:

@@ -17,7 +17,7 @@ from headwater.operators.apply.lowering.inputs import Input
 from headwater.operators.lowering.columns import columns_of
 from headwater.operators.lowering.ledger import Rows
 from headwater.operators.lowering.stamp import END, FINAL, KEEP, MARK, POSITION, later
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.lowering.walk import Lowering, lowered
 from headwater.operators.scan.stage import scans_of
 from headwater.operators.stage import with_role
 from headwater.sql import WINDOW_COLUMNS
@@ -29,8 +29,6 @@ _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 @lowered.register
 def _(stage: Apply, lowering: Lowering) -> Rows:
     """The rows of a Python function from its inputs. These are counted beside it: it may read them as it likes."""
-    if not lowering.settled:
-        raise not_executable(stage)
     apart = replace(lowering, tally=None, late=[])
     inputs = [
         Input(

@@ -9,14 +9,12 @@ from headwater.operators import Over
 from headwater.operators.lowering.columns import columns_of
 from headwater.operators.lowering.ledger import Rows
 from headwater.operators.lowering.stamp import BEHIND, FINAL, MARK, PARTS, POSITION, later
-from headwater.operators.lowering.walk import Lowering, lowered, not_executable
+from headwater.operators.lowering.walk import Lowering, lowered
 from headwater.operators.over.lowering.values import behind_of, values_of
 
 
 @lowered.register
 def _(stage: Over, lowering: Lowering) -> Rows:
-    if not lowering.settled:
-        raise not_executable(stage)
     frame = lowering.entered(stage.input).frame
     spelled = values_of(stage, lowering.horizon)
     for columns in (spelled.first, spelled.values):
