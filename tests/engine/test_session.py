@@ -35,3 +35,18 @@ def test_what_went_wrong_is_told_to_each_who_asks(spark: SparkSession, tmp_path:
     for _ in range(2):
         with pytest.raises(SparkUnavailable, match=r'setting "spark.sql.ansi.enabled" can\'t be changed'):
             refused.session()
+
+
+def test_what_spark_warns_of_is_in_a_log_that_is_begun_anew_when_it_is_large(spark: SparkSession) -> None:
+    log = Path(spark._jvm.java.lang.System.getProperty("headwater.log"))
+    logger = spark._jvm.org.apache.logging.log4j.LogManager.getLogger("org.apache.spark.sql.Tried")
+    logger.info("this is of no note")
+    logger.warn("this is of note")
+    assert "WARN Tried: this is of note\n" in log.read_text()
+    assert "of no note" not in log.read_text()
+    for _ in range(12):
+        logger.warn("x" * 1_000_000)
+    logger.error("this is new")
+    assert log.stat().st_size < 10 * 2**20
+    assert "ERROR Tried: this is new\n" in log.read_text()
+    assert log.with_name(f"{log.name}.1").exists()

@@ -298,8 +298,8 @@ def _gone(cause: BaseException) -> SparkUnavailable:
     return SparkUnavailable(
         "Spark has ended",
         detail=f"Its process doesn't answer any more ({cause}). What was written stays as it is.",
-        hint="See .headwater/spark.log. If it ran out of memory, give it more (spark.driver.memory under [spark] in "
-        "headwater.toml). Then run the command again.",
+        hint="See .headwater/spark.log and jvm.log. If it ran out of memory, give it more (spark.driver.memory under "
+        "[spark] in headwater.toml). Then run the command again.",
     )
 
 

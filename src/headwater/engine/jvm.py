@@ -1,7 +1,8 @@
 """The JVM of Spark: a process that is started beside this one, and ends with it.
 
-It is started by Spark's own script, so that class path and defaults are what Spark says. What it writes goes to a file
-of its own. While it starts, the process that waits for it can do something else.
+It is started by Spark's own script, so that class path and defaults are what Spark says. Spark's warnings and errors go
+to a log, and what the process itself writes, such as how it ended, to a file beside it. While it starts, the process
+that waits for it can do something else.
 """
 
 from __future__ import annotations
@@ -33,10 +34,16 @@ processor for code that is done before it is ready; what is really hot gets ther
 _WITHOUT_INTERRUPTS = 'trap "" INT; exec "$0" "$@"'
 """Ctrl-C is for whoever has started Spark, which ends it in order."""
 _LOOK = 0.01
+_SPARKS_LOG = Path(__file__).with_name("spark_log.properties")
+_LARGE = 1 << 20
+"""Bytes that the process may have written before another one begins anew, keeping the file as the one before."""
 
 
 class Jvm:
-    """Starts the JVM; `gateway` waits for it, and `end` makes an end of one that nobody waits for."""
+    """Starts the JVM; `gateway` waits for it, and `end` makes an end of one that nobody waits for.
+
+    Spark's `log` is begun anew when it is large; two before it are kept.
+    """
 
     def __init__(self, home: Path, settings: Mapping[str, str], log: Path, *, record: bool) -> None:
         self._home = home
@@ -93,8 +100,8 @@ class Jvm:
         return gateway
 
     def _launch(self, told: Path, options: Iterable[str]) -> None:
-        stated = " ".join([*LATE_OPTIMISATION, *options, self._settings.get(JAVA_OPTIONS, "")])  # the last one counts
-        settings = {**self._settings, JAVA_OPTIONS: stated.strip()}
+        stated = [*LATE_OPTIMISATION, *options, *self._logging(), self._settings.get(JAVA_OPTIONS, "")]
+        settings = {**self._settings, JAVA_OPTIONS: " ".join(stated).strip()}  # the last one counts
         arguments = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         submitted = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
         spark = _spark_home()
@@ -104,8 +111,11 @@ class Jvm:
             "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
         }
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            if self.output.stat().st_size > _LARGE:
+                self.output.replace(f"{self.output}.1")
+        with self.output.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603
                 ["/bin/sh", "-c", _WITHOUT_INTERRUPTS, spark / "bin" / "spark-submit", *arguments, *submitted],
                 stdin=subprocess.PIPE,  # the JVM ends when this end of it is closed
@@ -113,6 +123,16 @@ class Jvm:
                 stderr=log,
                 env=environment,
             )
+
+    @property
+    def output(self) -> Path:
+        """The file for what the process writes that no logger has written."""
+        return self._log.with_name("jvm.log")
+
+    def _logging(self) -> list[str]:
+        """The options by which Spark writes its log."""
+        options = {"log4j2.configurationFile": _SPARKS_LOG.as_uri(), "headwater.log": self._log.absolute()}
+        return [shlex.quote(f"-D{name}={value}") for name, value in options.items()]
 
     def _wait(self, told: Path) -> tuple[int, str]:
         """The port and the secret that the JVM tells once it is there."""

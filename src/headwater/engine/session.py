@@ -161,7 +161,8 @@ class Spark:
             raise SparkUnavailable(
                 "Spark did not start",
                 detail=detail,
-                hint=f"See {self.home / LOG_FILE}; check JAVA_HOME and the settings under [spark] in headwater.toml.",
+                hint=f"See {self.home / LOG_FILE} and jvm.log beside it; check JAVA_HOME and the settings under "
+                "[spark] in headwater.toml.",
             ) from cause
         _settle_in(session)
         return session
@@ -181,7 +182,6 @@ def _settle_in(session: Any) -> None:
     """Take from a session what costs time, and what it would say beside the errors that it raises."""
     from headwater.engine.lookups import remember
 
-    session.sparkContext.setLogLevel("OFF")
     without_processes(session)
     remember(session.sparkContext._jvm)
     for chatty in (
