@@ -16,7 +16,7 @@ import headwater as hw
 from headwater.operate import CaughtUp
 from headwater.operate.wish import Wishes
 from headwater.project import Project
-from tests.patience import PATIENCE, Rounds, eventually
+from tests.patience import PATIENCE, Rounds, eventually, until
 
 pytestmark = pytest.mark.timeout(900)  # each follows many batches, and one may take many seconds
 PROJECT = """
