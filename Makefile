@@ -101,6 +101,10 @@ bench: setup
 	@$(VENV)/bin/python -m bench.panes
 	$(call say,bench: within)
 	@$(VENV)/bin/python -m bench.within
+	$(call say,bench: maintained)
+	@$(VENV)/bin/python -m bench.maintained 100000 1000000
+	$(call say,bench: tables)
+	@$(VENV)/bin/python -m bench.tables 100000 1000000
 	$(call say,bench: skew)
 	@$(VENV)/bin/python -m bench.skew
 	$(call say,bench: sketches)

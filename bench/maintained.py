@@ -11,8 +11,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -84,8 +85,8 @@ def project_of(rows: int, chance: np.random.Generator) -> Iterator[hw.Project]:
             yield project
 
 
-def measured(project: hw.Project, view: str, rows: int, chance: np.random.Generator) -> tuple[float, float]:
-    """Seconds of a step and of the whole query, medians."""
+def measured(project: hw.Project, view: str, change: Callable[[int], None]) -> tuple[float, float]:
+    """Seconds of a step, before each of which something is changed, and of the whole query, medians."""
     planned, views = project.plan().view(view), project.views.opened()
     logs, spark = views.catalog.logs(planned), views.catalog.spark
     with tempfile.TemporaryDirectory() as folder:
@@ -93,9 +94,7 @@ def measured(project: hw.Project, view: str, rows: int, chance: np.random.Genera
         at = executor.catch_up(spark, {}, None)
         steps = []
         for number in range(STEPS):
-            new = np.arange(rows + number * KEYS, rows + (number + 1) * KEYS)
-            project.append("movements", movements(new, rows // 5, chance))
-            project.append("transfers", transfers(chance.integers(0, rows, KEYS), chance))
+            change(number)
             began = time.perf_counter()
             at = executor._catch_up(spark, {}, at)
             steps.append(time.perf_counter() - began)
@@ -107,18 +106,27 @@ def measured(project: hw.Project, view: str, rows: int, chance: np.random.Genera
     return statistics.median(steps[2:]), statistics.median(whole[1:])
 
 
+def _move(project: hw.Project, rows: int, chance: np.random.Generator, number: int) -> None:
+    new = np.arange(rows + number * KEYS, rows + (number + 1) * KEYS)
+    project.append("movements", movements(new, rows // 5, chance))
+    project.append("transfers", transfers(chance.integers(0, rows, KEYS), chance))
+
+
+def tell(view: str, rows: int, step: float, whole: float) -> None:
+    """Tell a line of the table."""
+    times = f"{step * 1000:>6.0f} ms {whole * 1000:>6.0f} ms"
+    print(f"{view:<18} {rows:>10,} {times} {whole / step:>5.0f}×", flush=True)
+
+
 def main(sizes: tuple[int, ...]) -> None:
     """Tell a line for each view and size."""
     print(f"{'view':<18} {'rows':>10} {'step':>9} {'whole':>9} {'ratio':>6}")
     for rows in sizes:
         chance = np.random.default_rng(rows)
         with project_of(rows, chance) as project:
+            change = partial(_move, project, rows, chance)
             for view in VIEWS:
-                step, whole = measured(project, view, rows, chance)
-                print(
-                    f"{view:<18} {rows:>10,} {step * 1000:>6.0f} ms {whole * 1000:>6.0f} ms {whole / step:>5.0f}×",
-                    flush=True,
-                )
+                tell(view, rows, *measured(project, view, change))
 
 
 if __name__ == "__main__":

@@ -66,6 +66,14 @@ def test_a_view_that_lets_go_of_rows_reads_none_that_are_never_final(between: st
     assert (finding.fields["view"], finding.hint) == ("v", HELD)
 
 
+@pytest.mark.parametrize("instant", ["p.at", "p._arrived_at"])
+def test_a_view_has_no_versions_to_be_asked_for(instant: str) -> None:
+    joined = f"payments p JOIN balances FOR SYSTEM_TIME AS OF {instant} AS b ON b.customer = p.order_id"
+    (finding,) = planned(BALANCES + f"CREATE MATERIALIZED VIEW v AS SELECT p.id, p.at, b.n FROM {joined}").errors
+    assert finding.summary == 'view "v" asks view "balances" for its rows as of an instant'
+    assert "JOIN balances AS b ON …, for its rows as they are" in (finding.hint or "")
+
+
 def test_another_query_below_is_another_plan_above() -> None:
     above = "CREATE MATERIALIZED VIEW v AS SELECT max(n) AS n FROM balances;"
     assert found(BALANCES, above).fingerprint != found(BALANCES.replace("count(*)", "count(id)"), above).fingerprint

@@ -47,6 +47,11 @@ def instead_of_as_of(left: Scope, right: Scope, join: str = "JOIN") -> str:
             f"Declare when its rows changed, with WATERMARK FOR {scan.time or 'changed_at'} AS …, and write {joined}; "
             f"or write FOR SYSTEM_TIME AS OF {arrival_of(left)}, for what was known when a row arrived."
         )
+    if scan is not None and scan.kind == "view" and scan.time is None:
+        return (
+            f"Write {join} {relation}{alias} ON …, for its rows as they are; "
+            "if it holds every row for ever, so does this view: WITH (retention = 'forever')."
+        )
     at = f"{name}.{(scan.time if scan is not None else None) or 'at'}"
     row = f"{time.rpartition('.')[0]}.id" if "." in time else "id"
     return (

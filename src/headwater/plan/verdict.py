@@ -24,6 +24,7 @@ from headwater.findings import (
 )
 from headwater.model.column import RESERVED_PREFIX
 from headwater.operators import Stage
+from headwater.operators.as_of_join.stage import read_as_of
 from headwater.operators.assign.stage import ungrouped_sessions
 from headwater.operators.remedy import TAKE_A_TIME_THAT_STAYS, without_partner
 from headwater.operators.scan.stage import is_table, scans_of
@@ -334,7 +335,10 @@ def _judge_inputs(context: Context, root: Stage, unsettled: Mapping[str, bool]) 
                 hint=f'Add window_end or the event time to the columns of view "{scan.relation}".',
                 topic=scan.relation,
             )
+    as_of = {scan.relation for scan in read_as_of(root)}  # which is another finding
     for name, is_forever in unsettled.items():
+        if name in as_of:
+            continue
         can_hold = is_forever and isinstance(context.view.query, model.SqlQuery)
         hold = "Hold every row for ever here, too: WITH (retention = 'forever')."
         _report(
