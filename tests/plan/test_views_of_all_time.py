@@ -85,6 +85,17 @@ def test_views_that_read_each_other_in_a_circle_are_refused() -> None:
     assert any("depends on itself" in finding.summary for finding in planned(one + two).errors)
 
 
+def test_groups_are_found_by_a_key_that_every_row_has() -> None:
+    view = found(
+        "CREATE TABLE shops (id STRING, country STRING, PRIMARY KEY (id));"
+        "CREATE MATERIALIZED VIEW v AS SELECT k.name, s.country, count(*) AS n FROM shops s "
+        "LEFT JOIN countries k ON k.country = s.country GROUP BY k.name, s.country;"
+    )
+    assert view.physical.step is not None
+    assert view.physical.step.trace is not None
+    assert view.physical.step.trace.shown == ("country",)
+
+
 def test_a_chain_of_left_joins_is_traced_through_rows_without_a_partner() -> None:
     view = found(
         "CREATE TABLE shops (id STRING, country STRING, PRIMARY KEY (id));"

@@ -200,15 +200,15 @@ class _Tracer:
         """The keys by which groups are found, and the columns of the input that they are: all, or the first."""
         keys, (below,) = columns_of_keys(stage), stage.inputs
         for some in (keys, *({name: column} for name, column in keys.items())):
-            if some and self._is_known(below, tuple(some.values())):
+            if some and self._is_known(below, tuple(some.values()), with_null=True):
                 return some
         raise NotTraced("its groups are told apart by nothing that is a column of the log")
 
-    def _is_known(self, stage: Stage, names: Names) -> bool:
-        """Tells whether rows can be found by these columns, and their values be taken."""
+    def _is_known(self, stage: Stage, names: Names, *, with_null: bool = False) -> bool:
+        """Tells whether rows can be found by these columns, and their values be taken; `with_null` as groups are."""
         trial = _Tracer(self.scans)
         try:
-            trial.down(stage, names, trial.take(stage, names))
+            trial.down(stage, names, trial.take(stage, names, with_null=with_null))
         except NotTraced:
             return False
         return True
