@@ -148,5 +148,9 @@ class ForeignSpelling(Caution):
     """A query is spelled as another system has it, and read as what we write for it."""
 
 
+class HeldForEver(Caution):
+    """A view keeps state over a stream without an event time, so that nothing of it is ever forgotten."""
+
+
 class LengthIgnored(Caution):
     """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""

@@ -380,9 +380,18 @@ def test_the_unnest_of_rows_gives_their_fields() -> None:
     ]
 
 
-def test_json_has_one_operator() -> None:
+def test_json_operators_are_paths() -> None:
     assert stages("SELECT id, customer ->> '$.a.b' AS c FROM orders")[0].endswith(
         "GET_JSON_OBJECT(customer, '$.a.b') AS c"
     )
-    _, (finding,) = declared("CREATE MATERIALIZED VIEW v AS SELECT id, customer -> '$.a' AS c FROM orders;")
+    assert stages("SELECT id, customer -> 'a b' -> 0 ->> 'c' || 'x' AS c FROM orders")[0].endswith(
+        r"GET_JSON_OBJECT(customer, '$[\'a b\'][0].c') || 'x' AS c"
+    )
+    assert stages("SELECT id, customer #>> '{a,1}' AS c FROM orders")[0].endswith(
+        "GET_JSON_OBJECT(customer, '$.a[1]') AS c"
+    )
+    assert stages("SELECT id, customer -> 'a' AS c FROM orders")[0].endswith(
+        "TO_JSON(TRY_VARIANT_GET(TRY_PARSE_JSON(customer), '$.a', 'variant')) AS c"
+    )
+    _, (finding,) = declared("CREATE MATERIALIZED VIEW v AS SELECT id, customer -> 'it''s' AS c FROM orders;")
     assert "->>" in (finding.hint or "") and finding.origin is not None

@@ -9,7 +9,7 @@ from headwater.findings import ForeignSpelling
 from headwater.plan import check
 from headwater.plan.planned import Plan
 from headwater.sql import parse_declarations, parse_query, spell
-from headwater.sql.group_windows import translations
+from headwater.sql.translation import translations
 
 STREAM = "CREATE STREAM orders (id STRING, k STRING, v INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);\n"
 

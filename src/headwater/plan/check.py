@@ -14,7 +14,15 @@ from sqlglot import exp
 
 from headwater import model, sql
 from headwater.errors import DeclarationError, Finding
-from headwater.findings import DependencyCycle, DuplicateName, ForeignSpelling, NotSupportedYet, QueryRefused
+from headwater.findings import (
+    DependencyCycle,
+    DuplicateName,
+    ForeignSpelling,
+    HeldForEver,
+    NotSupportedYet,
+    NoWatermark,
+    QueryRefused,
+)
 from headwater.operators import Stage
 from headwater.operators.scan.stage import scans_of
 from headwater.plan import functions
@@ -123,6 +131,11 @@ class _Check:
     # The graph
 
     def _parse(self) -> None:
+        times = {
+            topic.name.lower(): topic.time
+            for topic in self.project.topics
+            if topic.time is not None and all(column.name.lower() != sql.ROWTIME for column in topic.columns)
+        }
         for view in self.project.views:
             if isinstance(view.query, model.SqlQuery):
                 try:
@@ -130,7 +143,7 @@ class _Check:
                 except DeclarationError as error:
                     self.findings.append(_as_finding(view, error))
                 else:
-                    self.findings += _spelled_otherwise(view, view.query, tree)
+                    self.findings += _spelled_otherwise(view, view.query, tree, times)
 
     def _graph(self) -> Graph:
         relations: dict[str, RelationKind] = {}
@@ -241,9 +254,39 @@ class _Check:
         known = all(isinstance(found, model.Table) or self._is_forever(found.name) for found in others)
         return bool(read) and is_sql and known and all(map(self._is_of_tables, inlined))
 
+    def _without_time(self, view: model.View) -> model.Stream | None:
+        """The first stream without an event time that a view reads, which says nothing of when its rows can go."""
+        read = [found for name in self._names_read(view) if (found := self._find(name)) is not None]
+        for found in read:
+            if isinstance(found, model.Stream) and found.watermark is None:
+                return found
+            if isinstance(found, model.View) and not found.materialized and found is not view:
+                below = self._without_time(found)
+                if below is not None:
+                    return below
+        return None
+
+    def _held(self, view: model.View) -> tuple[model.View, model.Stream | None]:
+        """The view, which holds its rows for ever if it keeps state over a stream without a watermark; that stream."""
+        stated = view.retention is not None or view.horizon is not None or not view.materialized
+        stream = None if stated or not isinstance(view.query, model.SqlQuery) else self._without_time(view)
+        if stream is None:
+            return view, None
+        held = replace(view, retention=model.FOREVER)
+        trial = replace(self._context(view), findings=[])
+        self._lower(trial)
+        root = self._lower(replace(self._context(view, held), findings=[])).stage
+        keeps = any(stage.keeps_state for stage in root.walk()) and _is_sound(root)
+        speaks_of_time = any(stage.bound_to_time for stage in root.walk()) or any(
+            isinstance(finding, NoWatermark) for finding in trial.findings
+        )
+        return (held, stream) if keeps and not speaks_of_time else (view, None)
+
     def _plan(self, declared: model.View) -> None:
-        view = self._meant(declared)
+        view, timeless = self._held(self._meant(declared))
         context = self._context(declared, view)
+        if timeless is not None:
+            self.findings.append(_held_for_ever(view, timeless))
         relation = self._lower(context)
         root = relation.stage.pruned({field.name for field in relation.stage.visible})
         key, missing = key_of(view, root)
@@ -311,13 +354,29 @@ def _as_finding(view: model.View, error: DeclarationError) -> Finding:
     return QueryRefused(summary, detail=error.detail, hint=error.hint, origin=origin, view=view.name)
 
 
-def _spelled_otherwise(view: model.View, query: model.SqlQuery, tree: exp.Query) -> Iterator[Finding]:
-    """Cautions where a view is spelled as another system has it."""
-    for part, spelling in sql.translations(tree):
+def _held_for_ever(view: model.View, stream: model.Stream) -> Finding:
+    """The caution that says what it means to keep state over a stream without an event time."""
+    return HeldForEver(
+        f'view "{view.name}" holds every row of stream "{stream.name}" for ever, which declares no watermark',
+        detail="Its rows are in the order in which they arrived, as the log has written it down: none is late, and "
+        "nothing is forgotten.",
+        hint="Say that it is meant: WITH (retention = 'forever'); or declare the event time of the stream and a "
+        "WATERMARK.",
+        origin=view.origin,
+        view=view.name,
+        topic=stream.name,
+    )
+
+
+def _spelled_otherwise(
+    view: model.View, query: model.SqlQuery, tree: exp.Query, times: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Cautions where a view is spelled as another system has it. `times` are the event times of streams and tables."""
+    for found in sql.translations(tree, times):
         yield ForeignSpelling(
-            f'view "{view.name}" uses {spelling}',
-            detail="It is read as a window table function, whose bounds are columns.",
-            hint=f"Write {sql.spell(part)}.",
-            origin=sql.origin_of(part.args["from_"].this.this, query),
+            f'view "{view.name}" uses {found.spelling}',
+            detail=found.detail,
+            hint=f"Write {sql.spell(sql.with_times(found.query, times))}.",
+            origin=sql.origin_at(found.start, query) if found.start is not None else view.origin,
             view=view.name,
         )

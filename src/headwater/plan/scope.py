@@ -7,11 +7,12 @@ sides live in one stage and must differ, so that a source also says what each of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.operators import Field, Stage
+from headwater.operators import Field, Role, Stage
 from headwater.plan.context import Relation
+from headwater.sql import ROWTIME
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,13 @@ class Scope:
         if source is None and name.lower() in self.merged:
             return self._fields([self.merged[name.lower()]])
         sources = self.sources if source is None else [item for item in [self.source(source)] if item]
-        return self._fields([item.columns[name.lower()] for item in sources if name.lower() in item.columns])
+        fields = self._fields([item.columns[name.lower()] for item in sources if name.lower() in item.columns])
+        return self._times(sources) if name.lower() == ROWTIME and not fields else fields
+
+    def _times(self, sources: Sequence[Source]) -> list[Field]:
+        """The event times of sources, which `rowtime` stands for where no column has that name."""
+        shown = [field for item in sources for field in self._fields([item.columns[n.lower()] for n in item.visible])]
+        return [field for field in shown if field.role is Role.EVENT_TIME]
 
     def _fields(self, names: list[str]) -> list[Field]:
         return [field for name in names if (field := self.stage.column(name)) is not None]

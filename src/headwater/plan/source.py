@@ -152,7 +152,7 @@ def _late(context: Context, view: exp.Expr) -> Relation:
 def assign(context: Context, call: sql.WindowCall, relation: Relation) -> Relation:
     """The relation of a window table function: its input with the bounds of the window that each row is in."""
     stage = relation.stage
-    time = stage.column(call.time)
+    time = stage.column(call.time) or _row_time(call.time, stage)
     if time is None:
         if relation.complete:
             _refuse_unknown_time(context, call, stage)
@@ -164,6 +164,12 @@ def assign(context: Context, call: sql.WindowCall, relation: Relation) -> Relati
     kept = tuple(field for field in stage.columns if field.name.lower() not in WINDOW_COLUMNS)
     columns = (*kept, *_bounds(window, time))
     return replace(relation, stage=Assign(columns, stage, window, time.name, shift, origin=context.origin(call.node)))
+
+
+def _row_time(name: str, stage: Stage) -> Field | None:
+    """The event time of an input, where the query leaves open which column that is."""
+    times = (field for field in stage.visible if field.role in (Role.EVENT_TIME, Role.WINDOW_TIME))
+    return next(times, None) if name.lower() == sql.ROWTIME else None
 
 
 def _bounds(window: model.Window, time: Field) -> tuple[Field, ...]:

@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from headwater import model
 from headwater.errors import Finding, Origin, SourceUnavailable
-from headwater.findings import DuplicateName, EmitRefused, SyntaxRefused
+from headwater.findings import ClauseRefused, DuplicateName, EmitRefused, ForeignSpelling, SyntaxRefused
 from headwater.sql.dialect import Headwater
+from headwater.sql.interval import interval
 from headwater.sql.lost import lost
 from headwater.sql.nodes import CreateFunction, CreateOutlet, CreateTopic, CreateView
 from headwater.sql.options import SERVING, read_options
@@ -24,6 +25,7 @@ from headwater.sql.refusal import Refusal, Unparsed
 from headwater.sql.source import Source, statements, tokenize
 from headwater.sql.spelling import spell
 from headwater.sql.topics import read_topic
+from headwater.sql.translation import grace_of
 from headwater.sql.unknown import unknown_statement
 
 _EMITS = {"CHANGES": model.Emit.CHANGES, "FINAL": model.Emit.FINAL, "ON WINDOW CLOSE": model.Emit.FINAL}
@@ -113,10 +115,14 @@ def _declared(reading: Reading, tree: exp.Expr | None) -> model.Declaration | No
 
 
 def _view(reading: Reading, tree: CreateView) -> model.View:
-    values, refusals = read_options(reading.kind, reading.name, tree.args.get("options") or ())
+    kind = "materialized view" if tree.args.get("materialized") else reading.kind
+    if kind != reading.kind:
+        _caution_of_result(reading, tree)
+    values, refusals = read_options(kind, reading.name, tree.args.get("options") or ())
     for refusal in refusals:
         reading.find(refusal)
     emit = _emit(reading, tree, values.pop("emit", None))
+    _take_grace(reading, tree, values)
     start, end = tree.expression.meta["query_span"]
     return model.View(
         name=tree.name,
@@ -128,6 +134,28 @@ def _view(reading: Reading, tree: CreateView) -> model.View:
         origin=reading.origin(tree),
         **values,
     )
+
+
+def _caution_of_result(reading: Reading, tree: CreateView) -> None:
+    """A stream or a table that is the result of a query, as others have it, is a view that is kept."""
+    reading.refuse(
+        ForeignSpelling,
+        tree,
+        f"{reading.title} is the result of a query, as others have it",
+        detail="It is read as a view that is kept up to date.",
+        hint=f"Write CREATE MATERIALIZED VIEW {spell(tree.this)} AS SELECT ….",
+    )
+
+
+def _take_grace(reading: Reading, tree: CreateView, values: dict[str, Any]) -> None:
+    """The grace period that a query states itself is that of the view."""
+    clause = grace_of(tree.expression)
+    grace = interval(clause)
+    if clause is None or grace is None:
+        return
+    if values.setdefault("grace", grace) != grace:
+        summary = f"{reading.title} says GRACE PERIOD and another grace = '…'"
+        reading.refuse(ClauseRefused, clause, summary, hint="Say it once.")
 
 
 def _serving(values: dict[str, Any]) -> model.Serving:

@@ -15,9 +15,8 @@ from sqlglot import exp
 
 from headwater.sql.interval import interval, interval_node
 from headwater.sql.nodes import WindowFunction
+from headwater.sql.translation import note
 
-_TRANSLATED = "translated"
-"""In the `meta` of a query that was written in another way: how that is called."""
 _BOUNDS = {
     "START": "window_start",
     "END": "window_end",
@@ -57,7 +56,8 @@ def translate(query: exp.Select) -> None:
     times = ("window_time",) if "window_time" in bounds.values() else ()
     ends = [_column(name, call) for name in ("window_start", "window_end", *times)]
     group.set("expressions", [end for key in group.expressions for end in (ends if key is call else [key])])
-    query.meta[_TRANSLATED] = f"{call.name}(…) as a group, as {'Spark' if _is_of_spark(call) else 'old Flink'} has it"
+    spelling = f"{call.name}(…) as a group, as {'Spark' if _is_of_spark(call) else 'old Flink'} has it"
+    note(query, spelling, "It is read as a window table function, whose bounds are columns.", call)
 
 
 def _is_of_spark(call: exp.Expr) -> bool:
@@ -154,10 +154,3 @@ def _lengths(call: exp.Expr, window: _GroupWindow) -> list[exp.Expr]:
     """The intervals of a call, in our order."""
     written = {interval(node): node for node in map(_as_interval, call.expressions[1:])}
     return [written[length].copy() for length in window.lengths]
-
-
-def translations(tree: exp.Expr) -> Iterator[tuple[exp.Select, str]]:
-    """The queries in a tree that were written in another way, each with what that is called."""
-    for query in tree.find_all(exp.Select):
-        if _TRANSLATED in query.meta:
-            yield query, query.meta[_TRANSLATED]

@@ -49,10 +49,7 @@ class LocatedParser(SparkParser):
     }  # fmt: skip
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr] | None]] = {
         **SparkParser.COLUMN_OPERATORS,
-        **{
-            token: lambda self, this, _path: self._refuse_json(this)
-            for token in (TokenType.ARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW, TokenType.PLACEHOLDER)
-        },
+        **{token: lambda self, this, _path: self._refuse_json(this) for token in (TokenType.PLACEHOLDER,)},
     }
 
     # Refusing

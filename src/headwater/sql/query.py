@@ -109,3 +109,8 @@ def origin_of(node: exp.Expr, query: SqlQuery) -> Origin:
             return source.at(start)
         around = around.parent
     return source.origin
+
+
+def origin_at(start: int, query: SqlQuery) -> Origin:
+    """The origin in the user's file of an offset in a query's text."""
+    return _source(query).at(start)

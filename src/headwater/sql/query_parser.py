@@ -13,10 +13,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headwater.findings import WindowRefused
 from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
-from headwater.sql.group_windows import translate
+from headwater.sql import foreign_calls, group_windows, ksqldb
 from headwater.sql.interval import calendar, interval
+from headwater.sql.ksqldb import KsqlParser
 from headwater.sql.nodes import KnownVersion, PatternMatch, WindowFunction
-from headwater.sql.parser import QUOTED, LocatedParser
+from headwater.sql.parser import QUOTED
 from headwater.sql.pattern import parse_step
 from headwater.sql.refusal import did_you_mean
 from headwater.sql.zone import is_zone
@@ -55,7 +56,7 @@ def _length_hint(kind: str, slot: str, node: exp.Expr | None) -> str:
     return "Write an interval of days or shorter units, like INTERVAL '1' MINUTE."
 
 
-class QueryParser(LocatedParser):
+class QueryParser(KsqlParser):
     """Reads queries; `HeadwaterParser` adds the statements."""
 
     # Window table functions
@@ -244,15 +245,27 @@ class QueryParser(LocatedParser):
     ) -> exp.Expr | None:
         query = super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
         if isinstance(query, exp.Select):
-            translate(query)
+            ksqldb.translate(query)
+            group_windows.translate(query)
+            foreign_calls.translate(query)
         return query
 
     def _parse_limit(
         self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
     ) -> exp.Expr | None:
-        if self._curr and self._curr.text.upper() == "FETCH" and self._next.text.upper() in ("FIRST", "NEXT"):
-            self.refuse(None, "a number of rows is written with LIMIT", hint="Write ORDER BY … LIMIT and a number.")
-        return super()._parse_limit(this, top, skip_limit_token)
+        if self._match_text_seq("LIMIT", "ALL"):
+            return None
+        token = self._curr
+        limit = super()._parse_limit(this, top, skip_limit_token)
+        if not isinstance(limit, exp.Fetch):
+            return limit
+        options = limit.args.get("limit_options")
+        ties = options is not None and (options.args.get("with_ties") or options.args.get("percent"))
+        if ties:
+            hint = "Write QUALIFY rank() OVER (ORDER BY …) <= n: rows of an equal rank are kept with it."
+            self.refuse(token, "a number of rows with ties, or in percent, is a rank", hint=hint)
+        number = limit.args.get("count") or exp.Literal.number(1)
+        return exp.Limit(expression=number).update_positions(token)
 
     # As of
 

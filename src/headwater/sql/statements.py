@@ -55,7 +55,9 @@ class HeadwaterParser(TopicParser):
         if self._prev.text.upper() == "CONNECTOR":
             self._retreat(self._index - 2)
         if self._match_texts(("STREAM", "TABLE", "SOURCE")):
-            statement: exp.Expr = self._parse_topic(self._prev.text.upper())
+            kind = self._prev.text.upper()
+            results = kind != "SOURCE" and self._is_result()
+            statement: exp.Expr = self._parse_view(materialized=True) if results else self._parse_topic(kind)
         elif self._match_text_seq("MATERIALIZED", "VIEW"):
             statement = self._parse_view(materialized=True)
         elif self._match_text_seq("VIEW"):
@@ -69,6 +71,18 @@ class HeadwaterParser(TopicParser):
         if self._curr:
             self.raise_error("expected the end of the statement")
         return self.expression(statement, created)
+
+    def _is_result(self) -> bool:
+        """Tells whether a stream or a table is the result of a query: a name, options maybe, and AS with a query."""
+        depth, index = 0, self._index + (3 if self._match_text_seq("IF", "NOT", "EXISTS", advance=False) else 0)
+        if self._tokens_size > index + 1 and self._tokens[index + 1].token_type is TokenType.L_PAREN:
+            return False  # its columns
+        for index in range(self._index, self._tokens_size - 1):
+            token, behind = self._tokens[index : index + 2]
+            depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+            if token.token_type is TokenType.ALIAS and depth == 0:
+                return behind.token_type in (TokenType.SELECT, TokenType.WITH)
+        return False
 
     def _parse_view(self, materialized: bool) -> CreateView:
         exists = self._parse_if_not_exists()

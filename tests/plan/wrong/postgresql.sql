@@ -366,8 +366,8 @@ DELETE FROM orders WHERE amount = 0;
 
 --- FETCH FIRST
 SELECT id, at FROM orders FETCH FIRST 10 ROWS ONLY;
--- finding: a number of rows is written with LIMIT
--- hint: Write ORDER BY … LIMIT and a number.
+-- finding: keeps a number of rows without saying which
+-- hint: Add ORDER BY before LIMIT
 -- mend: FETCH FIRST 10 ROWS ONLY ==> ORDER BY at LIMIT 10
 -- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = '30 days', key = 'id')
 
