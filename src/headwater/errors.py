@@ -386,7 +386,7 @@ class SettingsRefused(OperatorError):
 
 
 class PromotionRefused(OperatorError):
-    """Changed declarations can't take effect in a project that runs; a new run begins with them."""
+    """Changed declarations can't take effect in a project that runs, or another version of a view can't be served."""
 
 
 class NotReached(OperatorError, transient=True):

@@ -44,6 +44,9 @@ def test_a_replay_is_asked_for(bank: Bank) -> None:
         ("/views/nope/pause", 404),
         ("/views/nope/resume", 404),
         ("/views/nope/replay", 404),
+        ("/views/nope/promote", 404),
+        ("/views/nope/rollback", 404),
+        ("/views/spend/promote?max_diff=2", 422),
         ("/views/payments/pause", 404),
         ("/streams/nope/pause", 404),
         ("/streams/spend/pause", 404),
@@ -112,3 +115,17 @@ def test_who_did_what_is_told_to_operators_of_the_whole(tmp_path: Path) -> None:
         assert acts[2]["details"] == {"reason": "migration"}
         text = (bank.project.folder / ".headwater" / "audit.jsonl").read_text()
         assert keeper not in text and keeper.removeprefix("hw_") not in text
+
+
+def test_versions_are_listed_and_swaps_refused_where_there_is_one(bank: Bank) -> None:
+    bank.client.post("/streams/payments/events", json=event(1))
+    bank.write([("c1", "1.00", 1)])
+    listed = bank.client.get("/views/spend/versions").json()
+    assert (listed["held"], [(one["version"], one["served"]) for one in listed["versions"]]) == (False, [(1, True)])
+    for path in ("promote", "rollback"):
+        refused = bank.client.post(f"/views/spend/{path}")
+        assert (refused.status_code, "version" in refused.json()["title"] + refused.text) == (409, True)
+    assert bank.client.get("/views/spend/compare").status_code == 409
+    assert bank.client.post("/views/spend/replay", params={"hold": True}).status_code == 202
+    assert bank.client.get("/views/spend/versions").json()["held"]
+    assert bank.client.get("/plan").json()["changes"] is True

@@ -2,9 +2,21 @@
 
 # commands are shown in this order
 # isort: off
-from headwater.cli import declaring, topics, asking, administration, integrity, serving, schema, slot
+from headwater.cli import declaring, topics, asking, administration, versions, integrity, serving, schema, slot
 
 # isort: on
 from headwater.cli.app import app, main
 
-__all__ = ["administration", "app", "asking", "declaring", "integrity", "main", "schema", "serving", "slot", "topics"]
+__all__ = [
+    "administration",
+    "app",
+    "asking",
+    "declaring",
+    "integrity",
+    "main",
+    "schema",
+    "serving",
+    "slot",
+    "topics",
+    "versions",
+]

@@ -12,6 +12,8 @@ import headwater as hw
 from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.output import console, print_json
 from headwater.cli.status import show_alerts, show_promotion, show_rules
+from headwater.cli.versions import share_of, show_promoted
+from headwater.model import parse_duration
 
 PROMOTION = timedelta(seconds=10)
 """A run is given so long to take a promotion up."""
@@ -53,14 +55,30 @@ def resume(
 
 @command
 def promote(
+    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="Serve the version of it that is held.")] = None,
     only_tell: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    hold: Annotated[bool, typer.Option("--hold", help="Go on serving what is served until VIEW is promoted.")] = False,
+    version: Annotated[int | None, typer.Option(help="Of VIEW: the version; the newest, if not given.")] = None,
+    max_diff: Annotated[str | None, typer.Option(help="Of VIEW: the share of rows that may differ: 0.1%.")] = None,
+    max_missing: Annotated[str | None, typer.Option(help="Of VIEW: the share of rows that may be missing.")] = None,
+    require: Annotated[str | None, typer.Option(help="Of VIEW: a query over old and new that is to be true.")] = None,
+    keep_old: Annotated[str, typer.Option(help="Of VIEW: how long the version before is kept up.")] = "24 hours",
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Let the run of the project take changed declarations over, without being started anew."""
+    """Let the run of the project take changed declarations over, or serve the version of a view that is held."""
+    shares = {"max_diff": share_of(max_diff), "max_missing": share_of(max_missing)}
+    is_asked = any(value is not None for value in (version, require, *shares.values()))
+    if (view is None and is_asked) or (view is not None and (hold or only_tell)):
+        raise typer.BadParameter("limits and --version are of a VIEW; --hold and --dry-run of declarations")
     with hw.open(project) as opened:
         opened.plan()
-        outcome = opened.admin.ask_promotion(only_tell=only_tell, wait=PROMOTION)
+        if view is not None:
+            kept = parse_duration(keep_old)
+            done = opened.versions.promote(view, version=version, require=require, keep_old=kept, **shares)
+            show_promoted(done, json_)
+            return 0
+        outcome = opened.admin.ask_promotion(only_tell=only_tell, wait=PROMOTION, hold=hold and not only_tell)
     if json_:
         print_json({"taken_up": outcome is not None} | (outcome or {}))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,6 +55,7 @@ def replay(
     views: ViewNames = None,
     max_rows: MaxRows = None,
     max_commits: MaxCommits = None,
+    hold: Annotated[bool, typer.Option("--hold", help="Go on serving what is served until this is promoted.")] = False,
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
@@ -61,7 +63,9 @@ def replay(
 
     Otherwise like catch-up.
     """
-    return _brought(lambda opened: opened.admin.replay, views, max_rows, max_commits, project, json_)
+    return _brought(
+        lambda opened: partial(opened.admin.replay, hold=hold), views, max_rows, max_commits, project, json_
+    )
 
 
 def _brought(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from headwater.engine.session import Spark
 from headwater.log import TopicLog
 from headwater.operate.halt import Halt
+from headwater.operate.hold import Holds
 from headwater.operate.lock import LEASE
 from headwater.operate.promotion import is_read
 from headwater.operate.speed import Speeds
@@ -23,6 +26,8 @@ from headwater.store import OpenStore, Version, open_store
 from headwater.store.sound import SoundStore
 from headwater.waiting import wait_for
 
+KeptView = Callable[[str, str], "tuple[Plan, PlannedView] | None"]
+"""Gives a view by its name and the fingerprint of a plan that it had, with the plan of the project then."""
 _LOOK = timedelta(milliseconds=20)
 
 
@@ -30,7 +35,8 @@ class Catalog:
     """The views of a project that has no findings, by name; another plan may take the place of theirs.
 
     `home` is the folder of what runs, below that of the project. Spark starts when it is needed, or was begun before.
-    `keep` has the declarations kept that a view is run by or, of None, the project.
+    `keep` has the declarations kept that a view is run by or, of None, the project; `kept` gives the plan of a view and
+    of its project that had some fingerprint, if that was kept.
     """
 
     def __init__(
@@ -44,9 +50,12 @@ class Catalog:
         lease: timedelta = LEASE,
         open_store: OpenStore = open_store,
         keep: Callable[[PlannedView | None], None] = lambda _: None,
+        kept: KeptView = lambda _, __: None,
     ) -> None:
         self.plan = plan
         self.keep = keep
+        self.kept = kept
+        self.holds = Holds(home)
         self.speeds = Speeds(home)
         self.log_of = log_of
         self.derived_log_of = derived_log_of
@@ -73,7 +82,9 @@ class Catalog:
 
     def versions(self, planned: PlannedView) -> Versions:
         """The versions of a view."""
-        return Versions(planned, self.store(planned), self.home / "state", self.logs(planned), self._lease)
+        store = self.store(planned)
+        beside = partial(self.holds.beside, planned.name)
+        return Versions(planned, store, self.home / "state", self.logs(planned), self._lease, beside)
 
     def served(self, planned: PlannedView) -> Version | None:
         """The version that is served, if there is one yet."""
@@ -95,6 +106,12 @@ class Catalog:
     def take_over(self, plan: Plan) -> None:
         """Let another plan take the place of this one."""
         self.plan = plan
+
+    def by(self, plan: Plan) -> Catalog:
+        """The same with another plan, beside this one."""
+        other = copy.copy(self)
+        other.plan, other._registered = plan, None
+        return other
 
     def wait_for_spark(self, halt: Halt) -> None:
         """Wait until Spark has started, or has failed to, unless the work is to end before that."""

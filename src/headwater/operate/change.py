@@ -14,6 +14,7 @@ from typing import Any, Literal
 from headwater import model
 from headwater.errors import HeadwaterError
 from headwater.log import TopicLog
+from headwater.operate.catalog import KeptView
 from headwater.operate.promotion import sends_same, without_comments
 from headwater.operate.speed import Speeds
 from headwater.plan import Plan, PlannedView
@@ -25,7 +26,6 @@ Way = Literal["build", "go on", "restart", "end"]
 """A version is built from the start of the log; one that is there is gone on with; its run begins again with the same
 version; it is kept up no longer, and its rows stay.
 """
-KeptView = Callable[[str, str], tuple[Plan, PlannedView] | None]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from headwater.errors import HeadwaterError
 from headwater.intake.protocol import Taken
 from headwater.intake.run import Intake
 from headwater.operate.halt import Halt, side_by_side
-from headwater.operate.supervise import mistake
+from headwater.operate.mistake import mistake
 from headwater.operate.wish import POLL, Wishes
 from headwater.waiting import wait_for
 

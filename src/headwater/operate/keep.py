@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from headwater.operate.halt import Halt
+from headwater.operate.mistake import KEPT, mistake
 from headwater.operate.promotion import Promotion
-from headwater.operate.supervise import KEPT, CaughtUp, Reading, mistake
+from headwater.operate.supervise import CaughtUp, Reading
 from headwater.operate.wish import POLL, Wishes
 from headwater.waiting import wait_for
 

@@ -22,9 +22,9 @@ from headwater.errors import HeadwaterError, OutletBusy
 from headwater.log import TopicLog, folder_of
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.lock import locked
+from headwater.operate.mistake import mistake
 from headwater.operate.patience import Patience
 from headwater.operate.record import tell
-from headwater.operate.supervise import mistake
 from headwater.outlets import Delivery, Feed, Place, Refused, Target
 from headwater.outlets.dead import keep
 from headwater.plan import PlannedOutlet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -11,14 +12,17 @@ from headwater.engine.pulse import Pulses
 from headwater.errors import HeadwaterError, ViewBusy
 from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
+from headwater.operate.beside import Beside, Feeding, besides, tell_unfed
 from headwater.operate.catalog import Catalog
 from headwater.operate.halt import Halt, side_by_side
 from headwater.operate.keep import Keeper
+from headwater.operate.meanwhile import meanwhile
 from headwater.operate.patience import Patience
 from headwater.operate.promotion import Promotion
 from headwater.operate.rest import at_rest
 from headwater.operate.supervise import CaughtUp, Reading, Run, RunOptions, Work
-from headwater.operate.wish import Paused
+from headwater.operate.swap import finish
+from headwater.operate.wish import POLL, Paused
 from headwater.plan import PlannedView
 
 Report = Callable[[Reading], None]
@@ -77,6 +81,10 @@ class ViewRuns:
                 # without Spark none of them can run: one error, not one for each
                 at_once = min(len(tasks), self._at_once or catalog.cores) if tasks and catalog.spark else 1
                 done.update((caught_up.view, caught_up) for caught_up in side_by_side(tasks, at_once, halt))
+            for beside in besides(catalog):
+                fed = self._feed(self._how(halt.part(), _silent, None), beside)
+                if fed.error is not None:
+                    tell_unfed(beside, fed.error)
         finally:
             self._halts.discard(halt)
         return [done[planned.name] for planned in kept]
@@ -134,7 +142,12 @@ class ViewRuns:
                 how = replace(self._how(halt, report, options), watch=watch, pulses=pulses, waits=wait)
                 run = partial(self._follow, how)
                 keeper = Keeper(run, catalog.wishes, report, ended, halt, stays, takes_new=not names)
-                return self._kept(keeper, kept)
+                quiet = replace(how, report=_silent)
+                feeding = Feeding(catalog, halt, lambda beside, own: self._feed(replace(quiet, halt=own), beside))
+                with meanwhile("feeding versions that are kept", feeding.look, POLL):
+                    done = self._kept(keeper, kept)
+                feeding.wait()
+                return done
         finally:
             self._halts.discard(halt)
 
@@ -145,6 +158,9 @@ class ViewRuns:
         catalog.stores.mend(kept)
         if not names:
             catalog.keep(None)
+        for planned in kept:
+            with suppress(HeadwaterError):  # its run meets it too, and tells
+                finish(catalog, planned)
         return catalog, kept
 
     def _kept(self, keeper: Keeper, views: Iterable[PlannedView]) -> list[CaughtUp]:
@@ -200,18 +216,38 @@ class ViewRuns:
         catalog = self._catalog
         try:
             catalog.keep(planned)
-            store, versions, logs = catalog.store(planned), catalog.versions(planned), catalog.logs(planned)
+            run = Run(self._work(catalog, planned), how)
         except HeadwaterError as error:
             return CaughtUp(planned.name, 0, error=error)
-        derived = catalog.derived_log_of(planned) if catalog.is_read(planned) else None
-        work = Work(
-            planned, store, versions, catalog.wishes, logs, catalog.spark, derived, self._columns, catalog.speeds
-        )
-        run = Run(work, how)
         done = run.catch_up() if how.watch is None else run.keep_up()
         if done.error is None:
             catalog.keep_classes()
         return done
+
+    def _feed(self, how: RunOptions, beside: Beside) -> CaughtUp:
+        """One run of a version that is fed beside another one."""
+        try:
+            catalog, planned = beside.catalog, beside.planned
+            if how.watch is not None:
+                how.watch.add(catalog.logs(planned).values())
+            run = Run(self._work(catalog, planned), how, beside.version)
+        except HeadwaterError as error:
+            return CaughtUp(beside.planned.name, beside.version, error=error)
+        return run.catch_up() if how.watch is None else run.keep_up()
+
+    def _work(self, catalog: Catalog, planned: PlannedView) -> Work:
+        return Work(
+            planned,
+            catalog.store(planned),
+            catalog.versions(planned),
+            catalog.wishes,
+            catalog.logs(planned),
+            catalog.spark,
+            catalog.derived_log_of(planned) if catalog.is_read(planned) else None,
+            self._columns,
+            catalog.speeds,
+            catalog.holds,
+        )
 
     def _paused(self, planned: PlannedView) -> Paused | None:
         return self._catalog.wishes.paused("view", planned.name)

@@ -11,21 +11,30 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.engine.pulse import Pulses
-from headwater.errors import CheckpointDamaged, HeadwaterError, InternalError, ViewBusy, ViewFailed, ViewInterrupted
+from headwater.errors import (
+    CheckpointDamaged,
+    Fenced,
+    HeadwaterError,
+    ViewBusy,
+    ViewFailed,
+)
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
+from headwater.operate.hold import Holds
 from headwater.operate.lock import Held
 from headwater.operate.mend import make_room
+from headwater.operate.mistake import KEPT, mistake, refused, stopped
 from headwater.operate.patience import Patience
 from headwater.operate.speed import Speeds, Stopwatch
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
@@ -41,7 +50,6 @@ if TYPE_CHECKING:
     from headwater.engine.span import Settled
 
 T = TypeVar("T")
-KEPT = "Its rows are as they were after the last batch that succeeded."
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,7 @@ class Work:
     derived: TopicLog | None = None
     columns: KeptColumns = field(default_factory=KeptColumns)
     speeds: Speeds | None = None
+    holds: Holds | None = None
 
 
 @dataclass(frozen=True)
@@ -122,10 +131,14 @@ class RunOptions:
 
 @dataclass
 class Run:
-    """One view on its way to the head of its topics, and what it has done so far."""
+    """One view on its way to the head of its topics, and what it has done so far.
+
+    With `beside` it feeds that version, which is never served by it.
+    """
 
     work: Work
     how: RunOptions
+    beside: int | None = None
     commits: int = 0
     rows: int = 0
     failing_since: float | None = None
@@ -153,28 +166,37 @@ class Run:
         """Bring the view to the head, or say why not."""
         name, number = self.work.planned.name, 0
         try:
-            with self.work.versions.locked() as held:
+            with self.work.versions.locked(self.beside) as held:
                 if paused := self.work.wishes.paused("view", name):
                     return CaughtUp(name, 0, paused=paused)
                 chosen = self._chosen()
                 number = chosen.number
-                with self.work.wishes.obeyed("view", name, self.how.halt):
+                with self._alone_with(chosen):
                     chosen = self._follow(chosen, held)
                 return self._patiently(lambda: self._served(chosen))
         except HeadwaterError as error:
             paused = self.work.wishes.paused("view", name) if self.how.halt.is_wanted else None
             return CaughtUp(name, number, error=None if paused else error, paused=paused)
         except OSError as cause:
-            return CaughtUp(name, number, error=_refused(name, cause))
+            return CaughtUp(name, number, error=refused(name, cause))
         except Exception as cause:
             return CaughtUp(name, number, error=mistake("view", name, cause, KEPT))
 
     def _chosen(self) -> Chosen:
         """The version to work on; a new one, if a replay was asked for."""
         name = self.work.planned.name
+        if (beside := self.beside) is not None:
+            return self._patiently(lambda: self.work.versions.fed(beside))
         if not self.work.wishes.is_replay_asked(name):
             return self._patiently(self.work.versions.choose)
         self._patiently(lambda: make_room(self.work.store.parts, name))
+        if self._is_held():  # what there is goes on being fed
+            chosen = self._patiently(self.work.versions.anew)
+            self._patiently(
+                lambda: self.work.store.open(_target_of(self.work.planned, chosen), self.work.planned.fingerprint)
+            )
+            self.work.wishes.replay_is_begun(name)
+            return chosen
         self.work.versions.forget()
         self.work.wishes.replay_is_begun(name)
         chosen = self._patiently(self.work.versions.choose)
@@ -186,7 +208,27 @@ class Run:
             self._serve(chosen.number)
         return CaughtUp(name, chosen.number, self.work.store.position(name, chosen.number), chosen.rebuilt)
 
+    def _is_held(self) -> bool:
+        """Tells whether what is served is to be served until another version is promoted."""
+        name = self.work.planned.name
+        held = self.work.holds is not None and self.work.holds.is_held(name)
+        return held and self.work.store.promoted(name) is not None
+
+    @contextmanager
+    def _alone_with(self, chosen: Chosen) -> Iterator[None]:
+        """Be the one run that works on a version, and obey what is wanted of its view."""
+        if self.beside is not None:
+            yield
+            return
+        with (
+            self.work.versions.locked(chosen.number),
+            self.work.wishes.obeyed("view", self.work.planned.name, self.how.halt),
+        ):
+            yield
+
     def _serve(self, number: int) -> None:
+        if self.beside is not None or self._is_held():
+            return
         if self.work.store.promoted(self.work.planned.name) != number:
             self.work.store.promote(self.work.planned.name, number)
 
@@ -204,11 +246,16 @@ class Run:
         return chosen
 
     def _work(self, chosen: Chosen) -> None:
-        planned = self.work.planned
-        view = planned.view
-        target = Target(
-            view.name, chosen.number, planned.columns, planned.identity, planned.emit, view.serving, view.comment
-        )
+        target, holds = _target_of(self.work.planned, chosen), self.work.holds
+        while True:
+            try:
+                self._go_on(target, chosen)
+                return
+            except Fenced:
+                if holds is None or not holds.outlast(self.work.store, target.view, target.version, self.how.halt):
+                    raise
+
+    def _go_on(self, target: Target, chosen: Chosen) -> None:
         # taken once, not once per attempt: whoever takes the view over in between shall fence this run off
         epoch = self._patiently(lambda: self.work.store.open(target, self.work.planned.fingerprint))
         self.work.versions.begin(chosen.number)
@@ -265,7 +312,7 @@ class Run:
             view = LiveView(self.work.planned, target.key, self.work.logs, checkpoint, deliver, self.how.halt.watch)
             self._stream(view)
         if self.how.halt.is_wanted and self.how.watch is None:
-            raise _stopped(self.work.planned.name)
+            raise stopped(self.work.planned.name)
 
     def _check_sound(self, target: Target, epoch: int, changes: Changes) -> None:
         """Refuse a batch of which rows were dropped, and mark its version first: nobody shall go on with it."""
@@ -369,34 +416,7 @@ class Run:
         return {name: max(log.head, 0) for name, log in self.work.logs.items()}
 
 
-def _stopped(view: str) -> ViewInterrupted:
-    return ViewInterrupted(
-        f'view "{view}" was stopped before it had caught up',
-        detail=KEPT,
-        hint="Run `headwater catch-up` again: it goes on from there.",
-        view=view,
-    )
-
-
-def _refused(view: str, cause: OSError) -> ViewInterrupted:
-    error = ViewInterrupted(
-        f'the state of view "{view}" could not be read or written',
-        detail=f"{cause}. {KEPT}",
-        hint="Check the permissions and the free space of the project's folder, then run `headwater catch-up` again.",
-        view=view,
-    )
-    error.__cause__ = cause
-    return error
-
-
-def mistake(kind: str, name: str, cause: Exception, kept: str) -> InternalError:
-    """The error of a view or an outlet that ran into something that nobody has foreseen; what it has is kept."""
-    fields: dict[str, Any] = {kind: name}
-    error = InternalError(
-        f'{kind} "{name}" stopped by a mistake of ours',
-        detail=f"{type(cause).__name__}: {cause}. {kept}",
-        hint="Please report it.",
-        **fields,
-    )
-    error.__cause__ = cause
-    return error
+def _target_of(planned: PlannedView, chosen: Chosen) -> Target:
+    """The version that is chosen, as a store sees it."""
+    view = planned.view
+    return Target(view.name, chosen.number, planned.columns, planned.identity, planned.emit, view.serving, view.comment)

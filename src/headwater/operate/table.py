@@ -29,6 +29,17 @@ def readable_version(table: TableLog, version: Version, commit: int) -> Readable
     return Readable(table.schema, partial(_can, table.schema), partial(_rows, table, version, commit))
 
 
+def readable_rows(rows: pa.Table) -> Readable:
+    """Rows that are at hand."""
+
+    def read(selection: Selection) -> Iterator[pa.Table]:
+        shown = tuple(name for name in rows.schema.names if selection.columns is None or name in selection.columns)
+        kept = chosen(rows, Selection(shown, selection.conditions))
+        yield kept.slice(selection.offset, selection.limit)
+
+    return Readable(rows.schema, partial(_can, rows.schema), read)
+
+
 def _rows(table: TableLog, version: Version, commit: int, selection: Selection) -> Iterator[pa.Table]:
     """The rows that the conditions of a selection choose."""
     conditions = selection.conditions

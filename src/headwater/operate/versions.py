@@ -12,7 +12,7 @@ it, and the store's epoch fences off what it would write to the rows.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -54,18 +54,20 @@ class Versions:
     state: Path
     logs: Mapping[str, TopicLog]
     lease: timedelta = LEASE
+    beside: Callable[[int | None], Collection[int]] = lambda _: ()
 
     @contextmanager
-    def locked(self) -> Iterator[Held]:
-        """Be the one run that works on the view; `ViewBusy` at once if another does.
+    def locked(self, version: int | None = None) -> Iterator[Held]:
+        """Be the one run that works on the view, or on a version of it; `ViewBusy` at once if another does.
 
         Whatever goes wrong after another run has taken the view over is `Fenced`.
 
         On a disk that has no locks several can: the store's epochs fence off all but the newest.
         """
-        with locked(self._folder / "lock", self._busy, self.lease) as held:
+        name = "lock" if version is None else f"lock.v{version}"
+        with locked(self._folder / name, self._busy, self.lease) as held:
             if held.inherited:
-                self._move_state()
+                self._move_state(version)
             try:
                 yield held
             except Exception as cause:
@@ -73,9 +75,14 @@ class Versions:
                     raise self._taken_over(heir) from cause
                 raise
 
-    def _move_state(self) -> None:
-        """Give every version's state another name, so that a former holder that wakes up doesn't write to it."""
-        for version in {state.stem for state in self._folder.glob("v*")}:
+    def _move_state(self, number: int | None) -> None:
+        """Give the state of a version another name, so that a former holder that wakes up doesn't write to it.
+
+        Of every version, but for those that are fed beside: they have locks of their own.
+        """
+        left = {f"v{one}" for one in self.beside(self.store.promoted(self.planned.name))} if number is None else set()
+        names = {state.stem for state in self._folder.glob("v*")} - left
+        for version in names if number is None else names & {f"v{number}"}:
             newest = self._newest_state(version)
             newest.rename(self._folder / f"{version}.{_heirs(newest) + 1}")
 
@@ -118,6 +125,26 @@ class Versions:
                 return Chosen(version.target.version, resumes=True)
             reasons.append(reason)
         return self._begin(versions[-1].target.version + 1, reasons[0] if reasons else CHANGED)
+
+    def anew(self) -> Chosen:
+        """A new version, built because that was asked for, beside what there is."""
+        versions = self.store.versions(self.planned.name)
+        return self._begin(versions[-1].target.version + 1 if versions else 1, ASKED)
+
+    def fed(self, number: int) -> Chosen:
+        """A version that is fed beside another one; `ViewInterrupted` if it can't be gone on from."""
+        obstacle: str | None = "it isn't there"
+        for version in self.store.versions(self.planned.name):
+            if version.target.version == number and version.position is not None:
+                obstacle = self._obstacle(version, version.position)
+        if obstacle is None:
+            return Chosen(number, resumes=True)
+        raise ViewInterrupted(
+            f'view "{self.planned.name}" version {number} can\'t be gone on with: {obstacle}',
+            detail="Its rows are as they were.",
+            hint=f"`headwater replay {self.planned.name}` builds a new one.",
+            view=self.planned.name,
+        )
 
     def resumed(self) -> Version | None:
         """The version that `choose` would go on with, if it would go on with one; nothing is changed."""

@@ -126,15 +126,19 @@ class Feed:
     def _switch(self, place: Place, served: int) -> Iterator[Delivery]:
         if place.version not in {version.target.version for version in self.store.versions(self.view)}:
             raise self._lost(f"Version {place.version}, which it was sending, was dropped.")
-        yield from self._left(place)
         if self.keyed and self._version(place.version).target.key != self._version(served).target.key:
             raise self._lost("The rows of the version that is served now have another key.")
-        yield self._difference(place.version, served)
+        before, position = self._rows(place.version)  # which may be fed beside the one that is served now
+        for delivery in self._left(place):
+            if delivery.place.batch > position.batch:
+                break
+            yield delivery
+        yield self._difference(before, served)
 
-    def _difference(self, old: int | None, new: int) -> Delivery:
+    def _difference(self, old: pa.Table | None, new: int) -> Delivery:
         """The changes that turn the rows of a version, or none, into those of another one."""
         rows, position = self._rows(new)
-        before, target = self._rows(old)[0] if old is not None else rows.slice(0, 0), self._version(new).target
+        before, target = rows.slice(0, 0) if old is None else old, self._version(new).target
         changes = list(_differences(before.to_pylist(), rows.to_pylist(), target.key))
         schema = changes_schema(target)
         schema = schema.set(schema.get_field_index("before"), pa.field("before", pa.struct(list(before.schema))))

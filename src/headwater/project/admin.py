@@ -5,7 +5,7 @@ What is wanted of a view or an intake is obeyed in whichever process it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -63,6 +63,7 @@ class Administration:
     def replay(
         self,
         *views: str,
+        hold: bool = False,
         options: Mapping[str, str] | None = None,
         progress: Callable[[Reading], None] = lambda _: None,
     ) -> list[CaughtUp]:
@@ -70,26 +71,44 @@ class Administration:
 
         Each becomes a new version, which takes the place of the served one when it has caught up. Whatever became of
         the old one, the log has the same rows. One that another run works on is `left_to` that run, which builds it
-        anew and goes on; one that is paused is built anew once it is resumed.
+        anew and goes on; one that is paused is built anew once it is resumed. With `hold` what is served stays so,
+        and is fed, until the new version is promoted.
         """
         self._audit.note("replay", ", ".join(views) or None)
+        if hold:
+            self._hold([planned.name for planned in self._views.opened().catalog.materialized(views or None)])
         return self._views.opened().run.replay(views or None, options, progress)
 
-    def ask_replay(self, view: str) -> None:
+    def ask_replay(self, view: str, *, hold: bool = False) -> None:
         """Let the run that works on a view, now or next, build it anew from the log; it is not waited for."""
         name = self._materialized(view).name
+        if hold:
+            self._hold([name])
         self._audit.note("replay view", name)
         self._wishes.ask_replay(name)
 
-    def promote(self, *, only_tell: bool = False) -> Promotion:
+    def _hold(self, views: Iterable[str]) -> None:
+        for view in views:
+            self._audit.note("hold view", view)
+            self._views.opened().catalog.holds.hold(view)
+
+    def _hold_changed(self) -> None:
+        """Hold the views that would be built anew by what is declared in the folder."""
+        self._hold(step.view for step in self.change().views if step.served is not None and step.way != "end")
+
+    def promote(self, *, only_tell: bool = False, hold: bool = False) -> Promotion:
         """Let the declarations that are in the folder now take the place of those that were opened; tell what changes.
 
         Views that run in this process follow: a view that has changed is built as its next version beside the one that
         is served, a new one begins, one that is gone ends, and the others go on undisturbed. `CheckFailed` if the
         declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
-        `only_tell`, nothing is changed either way. Settings stay as they were opened.
+        `only_tell`, nothing is changed either way. Settings stay as they were opened. With `hold`, what is served of
+        views that have changed stays so, and is fed, until their new version is promoted (`Project.versions`).
         """
         if not only_tell:
+            if hold:
+                self._declarations.exchange(only_tell=True)  # what is refused holds nothing
+                self._hold_changed()
             self._audit.note("promote", self._declarations.declared.name)
         return self._declarations.exchange(only_tell=only_tell)
 
@@ -114,10 +133,12 @@ class Administration:
         names = {declared.view(view).name for view in views}
         return change.of(names) if names else change
 
-    def ask_promotion(self, *, only_tell: bool, wait: timedelta) -> dict[str, Any] | None:
+    def ask_promotion(self, *, only_tell: bool, wait: timedelta, hold: bool = False) -> dict[str, Any] | None:
         """Let the run of the project take changed declarations over; what became of it, None if none did in time."""
         if not only_tell:
-            self._audit.note("ask for promotion")
+            self._audit.note("ask for promotion", hold=hold)
+            if hold:
+                self._hold_changed()
         return self._wishes.promoted(self._wishes.ask_promotion(only_tell=only_tell), wait)
 
     def trim(self, topic: str, before: Since) -> int:

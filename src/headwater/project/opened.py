@@ -39,6 +39,7 @@ from headwater.project.logs import Logs, Since
 from headwater.project.outlet import Outlets
 from headwater.project.run import Listeners, Runner
 from headwater.project.status import Overview
+from headwater.project.versions import ProjectVersions
 from headwater.project.views import ProjectViews
 from headwater.schemas.registry import SchemaRegistry
 from headwater.store import OpenStore, open_store
@@ -49,7 +50,8 @@ class Project(AbstractContextManager["Project"]):
 
     Its own calls are those of everyday. The others are in its parts: `declarations` (what its folder declares), `log`
     (heads, watermarks, commits, readers), `intakes`, `views` (at one cut, in batch, their ledgers), `outlets`, `admin`
-    (pause, resume, replay, promote, trim, audit) and `integrity` (scrub, backup, restore, repair).
+    (pause, resume, replay, promote, trim, audit), `versions` of views (hold, compare, promote, rollback, prune) and
+    `integrity` (scrub, backup, restore, repair).
 
     Safe to use from several threads; several processes may have the same project open.
     """
@@ -83,6 +85,7 @@ class Project(AbstractContextManager["Project"]):
             self.declarations, self._logs, self.intakes, self.views.opened, folder, settings, patience, now, open_target
         )
         self.admin = Administration(self.declarations, self._logs, self.intakes, self.views, self.wishes, audit)
+        self.versions = ProjectVersions(self.declarations, self.views.opened, audit)
         self.integrity = Integrities(
             self.declarations, self._logs, folder, settings, audit, now, self.intakes.read_again
         )

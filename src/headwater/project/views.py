@@ -84,6 +84,7 @@ class ProjectViews:
                     lease=self._patience.lease,
                     open_store=self._open_store,
                     keep=self._declarations.keep,
+                    kept=self._declarations.view_kept,
                 )
                 runs = ViewRuns(catalog, at_once=self._settings.catch_up.views_at_once, patience=self._patience)
                 answers = ViewAnswers(catalog, partial(self._delegate.do, "then"))

@@ -40,11 +40,14 @@ def routes(service: Service) -> APIRouter:
         return answer(_paused("view", view, None), ACCEPTED)
 
     @router.post("/views/{name}/replay", status_code=ACCEPTED)
-    def replay_view(name: str, access: Operates) -> Response:
-        """Build a view anew from the start of the log; what it has is served until the new version is there."""
+    def replay_view(name: str, access: Operates, hold: bool = False) -> Response:
+        """Build a view anew from the start of the log; what it has is served until the new version is there.
+
+        With `hold` until that is promoted.
+        """
         access.check_view(name)
         view = project.plan().view(name).name
-        project.admin.ask_replay(view)
+        project.admin.ask_replay(view, hold=hold)
         return answer({"view": view, "replay": "asked"}, ACCEPTED)
 
     @router.post("/streams/{name}/pause", status_code=ACCEPTED)
@@ -63,13 +66,14 @@ def routes(service: Service) -> APIRouter:
         return answer(_paused("topic", topic, None), ACCEPTED)
 
     @router.post("/promote")
-    def promote(access: Operates, dry_run: bool = False) -> Response:
+    def promote(access: Operates, dry_run: bool = False, hold: bool = False) -> Response:
         """Let the declarations that are in the project's folder now take effect, or (`dry_run`) tell what would change.
 
         Views that have changed are built as their next versions beside what is served; the others go on undisturbed.
+        With `hold` what is served stays so until the next version is promoted.
         """
         access.check_whole()
-        return answer(project.admin.promote(only_tell=dry_run).as_dict())
+        return answer(project.admin.promote(only_tell=dry_run, hold=hold).as_dict())
 
     @router.get("/plan")
     def plan(access: Operates) -> Response:

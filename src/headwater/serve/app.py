@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI, Response
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, tables, views
+from headwater.serve import admin, changes, cut, door, query, schemas, status, streams, tables, versions, views
 from headwater.serve.access import Reads
 from headwater.serve.access_log import AccessLog
 from headwater.serve.body import Bodies
@@ -39,7 +39,7 @@ def create_app(service: Service) -> FastAPI:
     )
     app.state.tokens = None if on_loopback else Tokens(service.project.folder)
     handle_problems(app)
-    for part in (changes, views, cut, streams, tables, admin, query, status, schemas):
+    for part in (changes, views, cut, streams, tables, admin, versions, query, status, schemas):
         app.include_router(part.routes(service))
     app.add_middleware(Shortcut, service=service)
     app.add_middleware(Bodies, largest=settings.body_bytes, patience=settings.body_timeout, tokens=app.state.tokens)

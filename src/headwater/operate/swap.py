@@ -1,0 +1,214 @@
+"""Promotion of a version: another one is served from now on, if it is as far and doesn't differ too much.
+
+Meanwhile the version that was served stands still: whoever promotes takes its next epoch, so that no run writes to it,
+and waits until the other one has read what it has. So whoever reads the view never sees it go back. The run goes on
+with both behind it. What is cut off, by whatever, has either changed nothing or is finished by the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+
+from headwater.errors import PromotionRefused
+from headwater.operate.catalog import Catalog
+from headwater.operate.compare import EXAMPLES, Compared, Pair, compared, is_as_far
+from headwater.operate.cut import POLL, ViewAt
+from headwater.operate.hold import KEEP_OLD
+from headwater.operate.table import readable_rows
+from headwater.plan import PlannedView
+from headwater.query import Engine, answer, parse
+from headwater.store import Version
+from headwater.store.sound import check_sound
+from headwater.waiting import wait_for
+
+WAIT = timedelta(seconds=30)
+"""The other version is waited for so long."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The conditions of a promotion: the largest share of rows that may differ and that may be missing, and a query.
+
+    `require` is in the SQL of views, over `old` and `new`; the first value of its answer must be true.
+    """
+
+    most_different: float | None = None
+    most_missing: float | None = None
+    require: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Tells whether nothing is asked."""
+        return self.most_different is None and self.most_missing is None and self.require is None
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """The version that is served now, the one before, until when that is kept up, and how they differ, if asked."""
+
+    view: str
+    version: int
+    before: int | None
+    kept_until: datetime | None = None
+    compared: Compared | None = None
+
+
+def finish(catalog: Catalog, planned: PlannedView) -> None:
+    """Finish a promotion that was cut off between the stores of a view."""
+    holds, name = catalog.holds, planned.name
+    unfinished = holds.unfinished(name)
+    if unfinished is not None:
+        store = catalog.store(planned)
+        if any(one.target.version == unfinished for one in store.versions(name)):
+            store.promote(name, unfinished)
+        holds.swapping(name, None)
+
+
+@dataclass(frozen=True)
+class Swaps:
+    """Changes which version of a view is served."""
+
+    catalog: Catalog
+    engine: Callable[[], Engine]
+    wait: timedelta
+
+    def compare(self, planned: PlannedView, version: int | None = None, examples: int = EXAMPLES) -> Compared:
+        """The difference between the version that is served and another one, by default the newest."""
+        pair = self._pair(planned, version)
+        old, new = pair.at_one_cut(self.wait)
+        return compared(old, new, pair.key, examples)
+
+    def promote(
+        self, planned: PlannedView, gate: Gate, version: int | None = None, keep_old: timedelta = KEEP_OLD
+    ) -> Promoted:
+        """Serve the newest version, or another one, from now on; `PromotionRefused` if it doesn't pass the gate."""
+        name = planned.name
+        with self.catalog.holds.promoting(name):
+            finish(self.catalog, planned)
+            pair = self._pair(planned, version)
+            seen = None if gate.is_open else self._checked(pair, gate)
+            self._swap(pair, keep_old, back=False)
+        return self._promoted(pair, keep_old, seen)
+
+    def roll_back(self, planned: PlannedView, version: int | None = None, keep_old: timedelta = KEEP_OLD) -> Promoted:
+        """Serve the version again that was served before, or another one; the newer one stays, held."""
+        name, holds = planned.name, self.catalog.holds
+        with holds.promoting(name):
+            finish(self.catalog, planned)
+            served = self._served(planned)
+            if version is None:
+                version = max((one for one in holds.kept(name) if one != served.target.version), default=None)
+            if version is None:
+                raise PromotionRefused(
+                    f'view "{name}" has no version to go back to',
+                    detail=f"Version {served.target.version} is served, and no other one is kept up.",
+                    hint=f"`headwater versions {name}` shows those that are there; name one with --to.",
+                    view=name,
+                )
+            pair = self._pair(planned, version)
+            self._swap(pair, keep_old, back=True)
+        return self._promoted(pair, keep_old, None)
+
+    def _promoted(self, pair: Pair, keep_old: timedelta, seen: Compared | None) -> Promoted:
+        until = self.catalog.holds.kept(pair.planned.name).get(pair.old.target.version) if keep_old else None
+        return Promoted(pair.planned.name, pair.new.target.version, pair.old.target.version, until, seen)
+
+    def _checked(self, pair: Pair, gate: Gate) -> Compared:
+        old, new = pair.at_one_cut(self.wait)
+        seen = compared(old, new, pair.key)
+        for what, share, most in (
+            ("differ", seen.difference, gate.most_different),
+            ("are missing", seen.missing, gate.most_missing),
+        ):
+            if most is not None and share > most:
+                raise self._refused(pair, f"{share:.3%} of its rows {what}, and {most:.3%} may")
+        if gate.require is not None and not self._holds(gate.require, old, new):
+            raise self._refused(pair, f"what is required doesn't hold: {gate.require}")
+        return seen
+
+    def _holds(self, require: str, old: ViewAt, new: ViewAt) -> bool:
+        """Tells whether a query over both versions answers with true."""
+        named: dict[str, pa.Table] = {"old": old.rows, "new": new.rows}
+        named |= {f"v{at.version}": at.rows for at in (old, new)}
+        statement = parse(require)
+        views = {name: readable_rows(named[name]) for name in statement.relations() if name in named}
+        rows = answer(statement, views, self.engine(), datetime.now(UTC), 1)
+        return bool(rows.num_rows and rows.column(0)[0].as_py() is True)
+
+    def _refused(self, pair: Pair, why: str) -> PromotionRefused:
+        name, old, new = pair.planned.name, pair.old.target.version, pair.new.target.version
+        return PromotionRefused(
+            f'view "{name}" version {new} is not promoted: {why}',
+            detail=f"Version {old} is served as before, and both are kept up.",
+            hint=f"`headwater compare {name}` shows the rows; promote it with other limits, or change the declaration.",
+            view=name,
+            version=new,
+        )
+
+    def _swap(self, pair: Pair, keep_old: timedelta, *, back: bool) -> None:
+        holds, name, store = self.catalog.holds, pair.planned.name, self.catalog.store(pair.planned)
+        old, new = pair.old.target, pair.new.target
+        check_sound(store, name, new.version)
+        self._wait_for(pair)
+        epoch = store.open(old, pair.old.fingerprint)
+        holds.fenced(name, old.version, epoch)
+        self._wait_for(pair)
+        if back:
+            holds.hold(name)
+        if keep_old:
+            holds.keep(name, old.version, keep_old)
+        holds.swapping(name, new.version)
+        store.promote(name, new.version)
+        holds.swapping(name, None)
+        if not back:
+            holds.release(name)
+
+    def _wait_for(self, pair: Pair) -> None:
+        """Wait until the new version has read what the old one has."""
+        name, store, apart = pair.planned.name, self.catalog.store(pair.planned), pair.apart
+        old, new = pair.old.target.version, pair.new.target.version
+
+        def is_there() -> bool:
+            return is_as_far(store.position(name, new), store.position(name, old), apart)
+
+        if not wait_for(is_there, self.wait, every=POLL):
+            raise PromotionRefused(
+                f'view "{name}" version {new} is not promoted: it is behind version {old}',
+                detail=f"It was waited for for {self.wait.total_seconds():g} s. Version {old} is served as before.",
+                hint="Let `headwater run` or `headwater catch-up` bring it to where the other one is, and repeat.",
+                view=name,
+                version=new,
+            )
+
+    def _served(self, planned: PlannedView) -> Version:
+        return self.catalog.versions(planned).promoted()
+
+    def _pair(self, planned: PlannedView, version: int | None) -> Pair:
+        """The version that is served, and the one to be served; the newest that has rows, if none is named."""
+        served, store = self._served(planned), self.catalog.store(planned)
+        others = [one for one in store.versions(planned.name) if one.position is not None and not one.promoted]
+        named = [one for one in others if version in (None, one.target.version)]
+        newer = [one for one in named if version is not None or one.target.version > served.target.version]
+        if not newer:
+            raise PromotionRefused(
+                f'view "{planned.name}" has no other version that is built'
+                if version is None
+                else f'view "{planned.name}" has no version {version} beside the one that is served',
+                detail=f"Version {served.target.version} is served; there are "
+                f"{', '.join(str(one.target.version) for one in others) or 'no others'}.",
+                hint="Build one with `headwater promote --hold` or `headwater replay VIEW --hold`, and a run.",
+                view=planned.name,
+            )
+        chosen = newer[-1]
+        return Pair(served, chosen, store, self._plan_of(planned, chosen), self._plan_of(planned, served))
+
+    def _plan_of(self, planned: PlannedView, version: Version) -> PlannedView:
+        """The plan that a version was built by; today's, if it wasn't kept."""
+        if version.fingerprint == planned.fingerprint:
+            return planned
+        kept = self.catalog.kept(planned.name, version.fingerprint)
+        return planned if kept is None else kept[1]

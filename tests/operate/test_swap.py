@@ -1,0 +1,256 @@
+"""A version that is held: built beside the one that is served, compared, promoted if it may be, and the way back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headwater as hw
+from headwater.errors import NotReached, PromotionRefused
+from tests.patience import PATIENCE
+
+STREAM = "CREATE STREAM sales (id STRING, shop STRING, n INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);\n"
+SHOPS = """CREATE MATERIALIZED VIEW shops {options} AS SELECT shop, window_end, sum(n) AS n, count(*) AS read
+FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY shop, window_end;\n"""
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, spark: SparkSession) -> Path:
+    del spark  # it is begun, and goes on
+    (tmp_path / "headwater.toml").write_text('name = "shop"\n')
+    declare(tmp_path)
+    return tmp_path
+
+
+def declare(folder: Path, what: str = "sum(n)", options: str = "") -> None:
+    (folder / "shop.sql").write_text(STREAM + SHOPS.format(options=options).replace("sum(n)", what))
+
+
+def sell(project: hw.Project, first: int, count: int = 1, shop: str = "a") -> None:
+    rows = [
+        {"id": f"{n}", "shop": shop, "n": n, "at": NOON + timedelta(seconds=n)} for n in range(first, first + count)
+    ]
+    project.append("sales", rows)
+
+
+def caught_up(project: hw.Project) -> None:
+    for done in project.catch_up():
+        assert done.error is None, done.error
+
+
+def rows(project: hw.Project) -> list[dict[str, Any]]:
+    return project.rows("shops").select(["shop", "n", "read"]).sort_by("shop").to_pylist()
+
+
+def held(folder: Path, options: str = "") -> None:
+    """A project with version 1 served and version 2, which doubles sums, built beside it."""
+    declare(folder, options=options)
+    with hw.open(folder) as project:
+        sell(project, 1, 3)
+        sell(project, 10, 1, shop="b")
+        caught_up(project)
+        declare(folder, "sum(n * 2)", options)
+        project.admin.promote(hold=True)
+        caught_up(project)
+
+
+@pytest.mark.parametrize("execution", ["settle", "live"])
+def test_both_versions_are_fed_and_the_way_there_and_back_is_a_promotion(folder: Path, execution: str) -> None:
+    held(folder, f"WITH (execution = '{execution}')")
+    with hw.open(folder) as project:
+        assert rows(project) == [{"shop": "a", "n": 6, "read": 3}, {"shop": "b", "n": 10, "read": 1}]
+        sell(project, 4)
+        caught_up(project)
+        assert rows(project)[0] == {"shop": "a", "n": 10, "read": 4}, "what is served is fed while it is held"
+        seen = project.versions.compare("shops")
+        assert (seen.old, seen.new, seen.changed, seen.only_old, seen.only_new) == (1, 2, 2, 0, 0)
+        assert seen.commits == {"sales": 3}
+        (delta,) = seen.deltas
+        assert (delta.column, delta.changed, delta.before, delta.after) == ("n", 2, 20, 40)
+        assert (delta.least, delta.greatest) == (10, 10)
+
+        done = project.versions.promote("shops", require="SELECT sum(v2.n) = 2 * (SELECT sum(n) FROM v1) FROM v2")
+        assert (done.before, done.version) == (1, 2)
+        assert done.kept_until is not None
+        assert rows(project)[0] == {"shop": "a", "n": 20, "read": 4}
+        sell(project, 5)
+        caught_up(project)
+        assert rows(project)[0] == {"shop": "a", "n": 30, "read": 5}
+
+        assert project.versions.rollback("shops").version == 1
+        assert rows(project)[0] == {"shop": "a", "n": 15, "read": 5}, "it was fed all the while"
+        sell(project, 6)
+        caught_up(project)
+        assert rows(project)[0] == {"shop": "a", "n": 21, "read": 6}, "a run doesn't undo it"
+        assert [act.act for act in project.admin.audit() if act.subject == "shops"] == [
+            "hold view", "promote view", "promoted view", "roll back view",
+        ]  # fmt: skip
+        assert project.versions.prune("shops") == []
+        assert project.verify("shops").version == 1
+
+
+def test_a_promotion_refuses_itself_and_nothing_is_changed(folder: Path) -> None:
+    held(folder)
+    with hw.open(folder) as project:
+        for gate, why in (
+            ({"max_diff": 0.999}, "100.000% of its rows differ, and 99.900% may"),
+            ({"require": "SELECT count(*) = 0 FROM new"}, "what is required doesn't hold"),
+            ({"version": 7}, "has no version 7"),
+        ):
+            with pytest.raises(PromotionRefused, match=why):
+                project.versions.promote("shops", **gate)  # type: ignore[arg-type]
+        assert rows(project)[0]["n"] == 6
+        assert [one.served for one in project.versions.of("shops")] == [True, False]
+        assert project.versions.promote("shops", max_diff=1, max_missing=0).version == 2
+        with pytest.raises(PromotionRefused, match="has no other version"):
+            project.versions.promote("shops")
+
+
+def test_a_replay_that_is_held_is_built_beside_and_has_the_same_rows(folder: Path) -> None:
+    with hw.open(folder) as project:
+        sell(project, 1, 3)
+        caught_up(project)
+        (done,) = project.admin.replay("shops", hold=True)
+        assert (done.error, done.version) == (None, 2)
+        assert [one.served for one in project.versions.of("shops")] == [True, False]
+        assert project.versions.compare("shops").is_same
+        sell(project, 4)
+        caught_up(project)
+        assert rows(project)[0]["n"] == 10
+        project.versions.promote("shops", max_diff=0, keep_old=timedelta())
+        assert project.versions.prune("shops") == [1]
+
+
+def test_a_reader_of_a_view_that_changes_is_held_and_compared_with_it(folder: Path) -> None:
+    """Both versions of it read derived topics of their own, whose commits are not the same."""
+    best = """CREATE MATERIALIZED VIEW best AS SELECT window_end AS until, max(n) AS most
+    FROM TUMBLE(TABLE shops, DESCRIPTOR(window_end), INTERVAL '1' DAY) GROUP BY window_end;"""
+    declare(folder)
+    (folder / "best.sql").write_text(best)
+    with hw.open(folder) as project:
+        sell(project, 1, 3)
+        caught_up(project)
+        declare(folder, "sum(n * 2)")
+        project.admin.promote(hold=True)
+        caught_up(project)
+        project.log.tick("sales", NOON + timedelta(days=2))
+        caught_up(project)
+        assert [row["most"] for row in project.rows("best").to_pylist()] == [6], "both are fed, each by its own"
+        (changed,) = project.versions.compare("best").examples["changed"]
+        assert [row["most"] for row in changed] == [6, 12]
+        assert [project.versions.promote(view, max_diff=1).version for view in ("shops", "best")] == [2, 2]
+        assert project.rows("best").to_pylist()[0]["most"] == 12
+
+
+class Reader:
+    """Somebody who looks all the time, and what they saw."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.over = folder, threading.Event()
+        self.seen: list[tuple[int, int, int]] = []
+        self.problems: list[str] = []
+
+    def look(self) -> None:
+        with hw.open(self.folder) as project:
+            while not self.over.is_set():
+                try:
+                    answer = project.query("SELECT n, read FROM shops WHERE shop = 'a'").to_pylist()
+                except Exception as problem:
+                    self.problems.append(repr(problem))
+                    continue
+                if len(answer) != 1:
+                    self.problems.append(f"missing: {answer}")
+                    continue
+                read, total = answer[0]["read"], answer[0]["n"]
+                factor, rest = divmod(total, read * (read + 1) // 2)
+                if rest or factor not in (1, 2):
+                    self.problems.append(f"mixed: {answer}")
+                self.seen.append((read, factor, total))
+
+    def backwards(self) -> list[tuple[int, int]]:
+        reads = [read for read, _, _ in self.seen]
+        return [(one, other) for one, other in pairwise(reads) if other < one]
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[hw.Project]:
+    """A project that runs."""
+    with hw.open(folder) as project:
+        wanted = threading.Event()
+        thread = threading.Thread(target=lambda: project.run(stop=wanted, stays=True))
+        thread.start()
+        try:
+            yield project
+        finally:
+            wanted.set()
+            thread.join(PATIENCE)
+
+
+def is_refused(project: hw.Project) -> bool:
+    """Tells whether a gate has refused the new version; batches that are cut otherwise may have no common cut yet."""
+    try:
+        project.versions.promote("shops", max_diff=0.1)
+    except PromotionRefused:
+        return True
+    except NotReached:
+        return False
+    pytest.fail("it was let through")
+
+
+def wait_until(what: Any) -> None:
+    until = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.05)
+
+
+def test_a_reader_sees_nothing_missing_mixed_or_backwards_while_versions_are_swapped(folder: Path) -> None:
+    """The whole story, while a run is at work, events come, and somebody looks all the time."""
+    reader, over = Reader(folder), threading.Event()
+    with running(folder) as project:
+        sell(project, 1)
+        wait_until(lambda: project.versions.of("shops") and project.views.served("shops"))
+        looking = threading.Thread(target=reader.look)
+        looking.start()
+
+        def come() -> None:
+            number = 2
+            while not over.wait(0.2):
+                sell(project, number)
+                number += 1
+
+        coming = threading.Thread(target=come)
+        coming.start()
+        try:
+            declare(folder, "sum(n * 2)")
+            project.admin.promote(hold=True)
+            wait_until(lambda: len(project.versions.of("shops")) == 2 and project.versions.of("shops")[1].position)
+            wait_until(lambda: is_refused(project))
+            for _ in range(2):
+                assert project.versions.promote("shops").version == 2
+                served = project.views.served("shops")
+                assert served is not None
+                begun = len(reader.seen)
+                wait_until(lambda begun=begun: len({read for read, _, _ in reader.seen[begun:]}) > 2)
+                assert project.versions.rollback("shops").version == 1
+                begun = len(reader.seen)
+                wait_until(lambda begun=begun: len({read for read, _, _ in reader.seen[begun:]}) > 2)
+        finally:
+            over.set()
+            coming.join()
+            reader.over.set()
+            looking.join()
+    assert reader.problems == []
+    assert reader.backwards() == []
+    factors = [factor for _, factor, _ in reader.seen]
+    assert sum(one != other for one, other in pairwise(factors)) == 4, "two ways there and back"
