@@ -87,3 +87,12 @@ def table_rows(project: Project, name: str, columns: Sequence[str] = ("*",)) -> 
     """The rows of a table, sorted by what they spell."""
     rows = project.query(f"SELECT {', '.join(columns)} FROM {name}")
     return sorted((tuple(row.values()) for row in rows.to_pylist()), key=str)
+
+
+@contextmanager
+def taking_in(project: Project) -> Iterator[None]:
+    """An intake that takes in whatever comes meanwhile; none may stop."""
+    stopped: list[Exception] = []
+    with project.intakes.running(lambda _topic, _error: None, stopped.append):
+        yield
+    assert stopped == []

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from tests.intake.mysql.shop import Shop, table_rows
+from tests.intake.mysql.shop import Shop, table_rows, taking_in
 from tests.patience import until
-
-COMMAND = (sys.executable, "-c", "from headwater.cli import main; main()", "intake")
-
-
-@contextmanager
-def taking_in(shop: Shop) -> Iterator[None]:
-    """An intake in a process of its own, which is killed at the end."""
-    with (shop.folder / "output").open("ab") as output:
-        process = subprocess.Popen(COMMAND, cwd=shop.folder, stdout=output, stderr=output)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_the_rows_that_are_there_come_first_and_then_every_change(shop: Shop) -> None:
@@ -49,7 +32,7 @@ def test_what_comes_is_taken_in_as_its_transactions_are_committed(shop: Shop) ->
     shop.database.run("CREATE TABLE notes (k varchar(9) PRIMARY KEY, n int)")
     shop.declare("notes", "k STRING PRIMARY KEY, n INT, t STRING", "transaction = 't'")
     shop.take_in()
-    with taking_in(shop), shop.opened() as project:
+    with shop.opened() as project, taking_in(project):
         with closing(shop.database.connect()) as connection, connection.cursor() as cursor:
             for number in range(20):
                 connection.begin()
