@@ -81,6 +81,8 @@ bench: setup
 	@$(VENV)/bin/python bench/log.py
 	$(call say,bench: kafka)
 	@$(VENV)/bin/python -m bench.kafka
+	$(call say,bench: changes)
+	@$(VENV)/bin/python -m bench.changes
 	$(call say,bench: outlets)
 	@$(VENV)/bin/python -m bench.outlets
 	$(call say,bench: store)
