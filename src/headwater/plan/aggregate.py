@@ -14,7 +14,7 @@ from typing import cast
 from sqlglot import exp
 
 from headwater import model
-from headwater.findings import QueryRefused, UngroupedColumn, WindowRefused
+from headwater.findings import NotSupportedYet, QueryRefused, UngroupedColumn, WindowRefused
 from headwater.operators import Aggregate, Call, Field, Named, Role, Stage
 from headwater.plan.bind import Aliases, bind
 from headwater.plan.calls import call_of, is_aggregate, unwrapped
@@ -24,7 +24,7 @@ from headwater.plan.form import check_form
 from headwater.plan.functions import find
 from headwater.plan.item import Item, unique_name
 from headwater.plan.own_function import called
-from headwater.plan.positions import columns_of, locate, move, own_nodes
+from headwater.plan.positions import VALUE_OF, WRITTEN, columns_of, locate, move, own_nodes
 from headwater.plan.scope import Scope
 from headwater.plan.sets import Copied, Grouping, Sets, copied, grouping_of
 from headwater.plan.stability import check_stability, tolerance_of
@@ -110,6 +110,11 @@ class _Lifting:
             )
 
     def _refuse_ungrouped(self, node: exp.Column) -> None:
+        if node.meta.get(WRITTEN, "").startswith(VALUE_OF):
+            what = "uses a subquery as a value beside groups, which is not supported yet"
+            hint = "Group in a subquery of its own: SELECT g.*, (SELECT …) AS … FROM (SELECT … GROUP BY …) AS g."
+            self.context.refuse(NotSupportedYet, what, node, hint=hint)
+            return
         self.context.refuse(
             UngroupedColumn,
             f'reads a column "{node.name}" that is neither grouped nor aggregated',

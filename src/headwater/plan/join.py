@@ -36,9 +36,9 @@ from headwater.plan.context import Context, Relation
 from headwater.plan.expression import check_equal, expression, pair_expression
 from headwater.plan.item import unique_name
 from headwater.plan.other_join import instead_of_as_of, refuse_other_join, time_of
-from headwater.plan.positions import columns_of
+from headwater.plan.positions import columns_of, locate
 from headwater.plan.scope import Scope
-from headwater.plan.source import refuse_no_watermark
+from headwater.plan.source import NOTHING, refuse_no_watermark
 
 _FOR_EVER = "Or keep every row: WITH (retention = 'forever')."
 _KINDS: dict[tuple[str, str], JoinKind] = {
@@ -94,16 +94,20 @@ def join(
     kind = kind_of(node)
     if kind is None:
         return refuse_other_join(context, node, left, right)
-    using = [identifier.name for identifier in node.args.get("using") or ()]
-    conditions = [_using(column, left, right) for column in using]
-    conditions += [*conjuncts_of(node.args.get("on")), *more]
-    bound = [bind_pair(context, condition, left, right) for condition in conditions]
-    return pair(context, left, right, kind, bound, node, sql.as_of(node.this), using)
+    using = node.args.get("using") or ()
+    bound = [_using(context, identifier, left, right) for identifier in using]
+    conditions = [*conjuncts_of(node.args.get("on")), *more]
+    bound += [bind_pair(context, condition, left, right) for condition in conditions]
+    return pair(
+        context, left, right, kind, bound, node, sql.as_of(node.this), [identifier.name for identifier in using]
+    )
 
 
-def _using(column: str, left: Scope, right: Scope) -> exp.Expr:
-    owner = next((source for source in left.sources if column.lower() in source.columns), left.sources[0])
-    return exp.EQ(this=exp.column(column, table=owner.name), expression=exp.column(column, table=right.sources[0].name))
+def _using(context: Context, identifier: exp.Expr, left: Scope, right: Scope) -> exp.Expr:
+    """That a column of that name is equal on both sides: the one that an earlier USING shows, if one does."""
+    column, nowhere = locate(exp.column(identifier.copy()), identifier), Scope(NOTHING.stage, (), {})
+    sides = bind_pair(context, column, left, nowhere), bind_pair(context, column, nowhere, right)
+    return exp.EQ(this=sides[0], expression=sides[1])
 
 
 def pair(

@@ -40,7 +40,7 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
         made = of_values(context, node, scope)
         if made is not None:
             return expand(context, scope, made)
-        return Scope(scope.stage, (*scope.sources, Source(item.alias, (), {}, complete=False)), scope.merged)
+        return _unknown(scope, item.alias)
     _check_join(context, node)
     unnest = item.this if isinstance(item, exp.Lateral) else item
     if isinstance(unnest, exp.Unnest):
@@ -55,10 +55,16 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
     if not isinstance(select, exp.Select) or "from_" not in clauses:
         hint = "Join the subquery with ON, or let it be aggregates of the rows of the same window."
         context.refuse(NotSupportedYet, "uses a LATERAL subquery that is not understood", node, hint=hint)
-        return scope
+        return _unknown(scope, item.alias)
     named = [_named(context, item) for item in select.expressions]
     items = [item for item in named if item is not None]
-    return aggregated(context, select, items, scope, item.alias, lower) or scope if len(items) == len(named) else scope
+    joined = aggregated(context, select, items, scope, item.alias, lower) if len(items) == len(named) else None
+    return joined or _unknown(scope, item.alias)
+
+
+def _unknown(scope: Scope, name: str) -> Scope:
+    """The scope with an item that was refused: whatever is read of it is no finding of its own."""
+    return Scope(scope.stage, (*scope.sources, Source(name, (), {}, complete=False)), scope.merged)
 
 
 def _unnested(context: Context, unnest: exp.Unnest, alias: exp.TableAlias | None, scope: Scope) -> exp.Lateral:

@@ -267,7 +267,7 @@ def _is_named_elsewhere(query: exp.Expr) -> bool:
         if (alias := parent.args.get("alias")) is not None:
             return bool(alias.columns)
         query = parent
-    return False
+    return isinstance(query.parent, exp.In)
 
 
 def _told_apart(items: list[Item]) -> list[Item]:

@@ -26,7 +26,7 @@ from headwater.plan.calls import call_of, is_aggregate
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression
 from headwater.plan.join import conjuncts_of, pair
-from headwater.plan.positions import columns_of, locate, own_nodes
+from headwater.plan.positions import VALUE_OF, columns_of, locate, own_nodes
 from headwater.plan.scope import Scope
 from headwater.plan.source import NOTHING, source
 from headwater.plan.spark_type import from_arrow, to_arrow
@@ -47,10 +47,13 @@ def with_values(
     for asked in list(_memberships(root)):
         if (counted := _counted(asked, scope, is_condition)) is not None:
             asked.replace(locate(counted, asked))
+    for compared in list(root.find_all(exp.All, exp.Any)):
+        if isinstance(compared.this.unnest(), exp.Query):
+            _refuse_quantified(context, compared)
     if not any(_values(root)):
-        return node, scope
+        return (root.this if root.this != node else node), scope
     for query in list(_values(root)):
-        name = f"__value{len(scope.sources)}"
+        name = f"{VALUE_OF}{len(scope.sources)}"
         select = query.unnest()
         if not isinstance(select, exp.Select) or len(select.expressions) != 1:
             refuse_value(context, query)
@@ -116,6 +119,17 @@ def _qualified(value: exp.Expr, scope: Scope, select: exp.Select) -> exp.Expr | 
             return None
         column.set("table", exp.to_identifier(of))
     return cast(exp.Expr, root.this)
+
+
+def _refuse_quantified(context: Context, compared: exp.Expr) -> None:
+    """Report a comparison with all, or any, of the rows of a subquery; nothing else is said of it."""
+    what = f"compares with {compared.key.upper()} (SELECT …), which is not supported yet"
+    hint = (
+        "Compare with one aggregate, like x >= (SELECT max(i.amount) FROM … AS i WHERE i.window_end = o.window_end); "
+    )
+    context.refuse(NotSupportedYet, what, compared, hint=f"{hint}write = ANY as IN, and <> ALL as NOT IN.")
+    whole = compared.parent if isinstance(compared.parent, exp.Binary) else compared
+    whole.replace(locate(exp.Null(), compared))
 
 
 def _above(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -538,6 +538,32 @@ CREATE MATERIALIZED VIEW v WITH (layout = 'tree') AS SELECT id FROM orders;
 -- finding: gives option "layout" a value that it can't take
 -- hint: layout takes 'json', 'hash', 'sorted set' or 'stream'.
 
+--- a value of a subquery beside groups
+SELECT o.window_end, count(*) AS n, (SELECT max(i.paid) FROM TUMBLE(payments, at, INTERVAL '1' MINUTE) AS i WHERE i.window_end = o.window_end) AS most
+FROM TUMBLE(orders, at, INTERVAL '1' MINUTE) AS o GROUP BY o.window_end;
+-- finding: uses a subquery as a value beside groups
+-- hint: Group in a subquery of its own: SELECT g.*, (SELECT …) AS … FROM (SELECT … GROUP BY …) AS g.
+
+--- compared with all rows of a subquery
+SELECT o.id FROM TUMBLE(orders, at, INTERVAL '1' MINUTE) AS o
+WHERE o.amount >= ALL (SELECT i.amount FROM TUMBLE(orders, at, INTERVAL '1' MINUTE) AS i WHERE i.window_end = o.window_end);
+-- finding: compares with ALL (SELECT …)
+-- hint: Compare with one aggregate, like x >= (SELECT max(i.amount) FROM … AS i WHERE i.window_end = o.window_end); write = ANY as IN, and <> ALL as NOT IN.
+-- mend: ALL (SELECT i.amount ==> (SELECT max(i.amount)
+
+--- a lateral subquery within a bound in time
+SELECT o.id, p.most FROM orders o
+LEFT JOIN LATERAL (SELECT max(i.paid) AS most FROM payments i WHERE i.order_id = o.id AND i.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR) p ON TRUE;
+-- finding: compares the rows of a subquery that stands for a value by more than equality
+-- hint: Compare with = only; a bound in time stands in the ON of a join, or in EXISTS.
+
+--- USING of a column that two inputs have
+SELECT o.id FROM orders o JOIN payments p ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR JOIN orders q USING (customer, at);
+-- finding: names a column "customer" that more than one of its inputs has
+-- hint: Write o.customer or p.customer.
+-- finding: names a column "at" that more than one of its inputs has
+-- hint: Write o.at or p.at.
+
 --- a frame by a time that rows may lack
 SELECT o.id, count(*) OVER (PARTITION BY o.customer ORDER BY p.at RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW) AS n
 FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR;
