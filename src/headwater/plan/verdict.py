@@ -29,7 +29,7 @@ from headwater.operators.assign.stage import ungrouped_sessions
 from headwater.operators.remedy import TAKE_A_TIME_THAT_STAYS, without_partner
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import times_among_keys
-from headwater.plan.context import Context
+from headwater.plan.context import Context, is_refused
 from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.forever import judge_forever
@@ -143,7 +143,13 @@ def _judge_retention(context: Context, root: Stage) -> None:
             hint="Write how long a row counts, like retention = '7 days'.",
         )
     holds = view.is_forever and any(scan.kind == "table" for scan in scans_of(root))
-    if view.retention is not None and not holds and all(stage.reach is not None for stage in root.walk()):
+    refused = is_refused(view.name, context.findings)  # what needs one may be among what was left out
+    if (
+        view.retention is not None
+        and not holds
+        and not refused
+        and all(stage.reach is not None for stage in root.walk())
+    ):
         _report(
             context,
             OptionRefused,
