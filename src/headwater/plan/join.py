@@ -104,7 +104,7 @@ def join(
 
 
 def _using(context: Context, identifier: exp.Expr, left: Scope, right: Scope) -> exp.Expr:
-    """That a column of that name is equal on both sides: the one that an earlier USING shows, if one does."""
+    """The equality of a column of both sides, of that name: the one that an earlier USING shows, if one does."""
     column, nowhere = locate(exp.column(identifier.copy()), identifier), Scope(NOTHING.stage, (), {})
     sides = bind_pair(context, column, left, nowhere), bind_pair(context, column, nowhere, right)
     return exp.EQ(this=sides[0], expression=sides[1])

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 _POSITION = ("line", "col", "start", "end")
 VALUE_OF = "__value"
-"""What the name of a subquery that stands for a value begins with."""
+"""The beginning of the name of a subquery that stands for a value."""
 WRITTEN = "written"
 """The note on a bound column that says how its author names it."""
 _UNIT_FIRST = ("dateadd", "date_add", "datediff", "date_diff", "timestampadd", "timestampdiff")
