@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -89,6 +90,17 @@ def _strings(column: pa.Array) -> pa.Array:
 
 def _quoted(column: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(pa.scalar('"'), column, pa.scalar('"'), "")
+
+
+def finite(value: float) -> float | str:
+    """A number as JSON can have it: what isn't one goes by its name.
+
+    >>> finite(0.5), finite(float("nan")), finite(float("-inf"))
+    (0.5, 'NaN', '-Infinity')
+    """
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def row_as_json(row: Any) -> bytes:

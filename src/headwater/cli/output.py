@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,20 +37,10 @@ _COLOURS = {"error": "red", "warning": "yellow"}
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON has it: instants in ISO 8601, exact decimals as text, bytes as base64."""
-    match value:
-        case datetime() | date():
-            return value.isoformat()
-        case timedelta():
-            from headwater.model import spell_duration
+    """A value as JSON has it, as it is over HTTP: instants in ISO 8601, exact decimals as text, bytes as base64."""
+    from headwater.store.plain import plain_or_text
 
-            return spell_duration(value)
-        case Decimal():
-            return str(value)
-        case bytes():
-            return base64.b64encode(value).decode()
-        case _:
-            return str(value)
+    return plain_or_text(value)
 
 
 def print_json(record: Mapping[str, Any]) -> None:

@@ -7,14 +7,13 @@ decimals are numbers with all their digits, bytes are base64, and what isn't a n
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.json_text import spell, texts_of
+from headwater.json_text import finite, spell, texts_of
 
 
 class Encoder(Protocol):
@@ -91,8 +90,8 @@ def _spelled(value: Any) -> str:
 
 def _finite(value: Any) -> Any:
     match value:
-        case float() if not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case float():
+            return finite(value)
         case Mapping():
             return {name: _finite(field) for name, field in value.items()}
         case list() | tuple():

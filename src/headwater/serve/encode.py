@@ -13,7 +13,7 @@ from fastapi import Response
 
 from headwater.model import Column
 from headwater.query.refusal import refused
-from headwater.store.plain import plain_value
+from headwater.store.plain import plain_or_text, plain_value
 
 _AT_A_TIME = 5_000
 """So many values of rows are spelled before other threads come to run."""
@@ -43,12 +43,7 @@ def _dump(value: Any) -> bytes:
 
 
 def _spelled(value: Any) -> bytes:
-    return json.dumps(value, default=_spell, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _spell(value: Any) -> Any:
-    plain = plain_value(value)
-    return str(value) if plain is value else plain
+    return json.dumps(value, default=plain_or_text, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def rows_to_json(

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
+from headwater.json_text import finite
 from headwater.model import Variant
 from headwater.store import instants
 from headwater.store.unfit import Unfit
@@ -81,15 +81,9 @@ def _plain_leaf(array: pa.Array, kind: pa.DataType) -> Rows:
     return values if spell is None else [None if value is None else spell(value) for value in values]
 
 
-def _float(value: float) -> float | str:
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 _SPELLINGS: dict[pa.DataType, Callable[[Any], Any]] = {
-    pa.float32(): _float,
-    pa.float64(): _float,
+    pa.float32(): finite,
+    pa.float64(): finite,
     pa.binary(): lambda value: base64.b64encode(value).decode(),
     pa.month_day_nano_interval(): list,
 }

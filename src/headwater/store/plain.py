@@ -8,7 +8,6 @@ declared; what isn't a number goes by its name. An array is a list, a struct an 
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.json_text import finite
 from headwater.model import spell_duration
 
 _NATIVE = (pa.types.is_integer, pa.types.is_string, pa.types.is_boolean, pa.types.is_null)
@@ -41,6 +41,12 @@ def plain_value(value: Any) -> Any:
     return value if spell is None else spell(value)
 
 
+def plain_or_text(value: Any) -> Any:
+    """A value that `json` doesn't know, as it does."""
+    plain = plain_value(value)
+    return str(value) if plain is value else plain
+
+
 def spell_bytes(value: bytes) -> str:
     """Bytes in base64."""
     return base64.b64encode(value).decode()
@@ -58,12 +64,6 @@ def readable(value: bytes) -> str:
         return "base64:" + spell_bytes(value)
 
 
-def _number(value: float) -> float | str:
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 def _list(values: Any) -> list[Any]:
     return list(map(plain_value, values))
 
@@ -75,7 +75,7 @@ _SPELLINGS: Mapping[type, Callable[[Any], Any]] = {
     timedelta: spell_duration,
     Decimal: str,
     bytes: spell_bytes,
-    float: _number,
+    float: finite,
     list: _list,
     tuple: _list,
     pa.MonthDayNano: _list,
