@@ -145,3 +145,19 @@ def outcome(case: Case) -> Outcome:
     if any(map(is_error, findings)):
         return Outcome.MENDED if case.mend else Outcome.REFUSED
     return Outcome.TRANSLATED if any(isinstance(each, ForeignSpelling) for each in findings) else Outcome.WRITTEN
+
+
+def score() -> str:
+    """The table of docs/coming-from.md: per engine and feature, how many cases have which fate."""
+    told = [(case, outcome(case)) for case in cases()]
+    kinds = list(Outcome)
+    lines = [
+        f"| engine | feature | cases | {' | '.join(kinds)} | answered as DuckDB does |",
+        "|---|---|---|" + "---|" * (len(kinds) + 1),
+    ]
+    for engine, feature in dict.fromkeys((case.engine, case.feature) for case, _ in told):
+        of = [(case, fate) for case, fate in told if (case.engine, case.feature) == (engine, feature)]
+        counts = [sum(fate is kind for _, fate in of) for kind in kinds]
+        asked = sum(fate is not Outcome.REFUSED and not case.unanswered for case, fate in of)
+        lines.append(f"| {engine} | {feature} | {len(of)} | {' | '.join(map(str, counts))} | {asked} |")
+    return "\n".join(lines)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from headwater import testing
-from tests.dialect.corpus import SHOP, Case, Outcome, cases, found_in, is_error, outcome
+from tests.dialect.corpus import SHOP, Case, Outcome, cases, found_in, is_error, outcome, score
 from tests.dialect.rows import END, ROWS, connect
 
 CASES = cases()
@@ -68,3 +69,8 @@ def test_a_kept_query_gives_the_rows_of_another_engine(case: Case, shop: testing
     assert not testing.compare(shop.batch(view), expected)
     if IN_FULL:
         assert not testing.compare(shop.rows(view), expected)
+
+
+def test_the_page_shows_the_score() -> None:
+    page = Path(__file__).parents[2] / "docs" / "coming-from.md"
+    assert score() in page.read_text(encoding="utf-8")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar
 
 from sqlglot import exp
@@ -31,11 +30,14 @@ class JsonParser(LocatedParser):
     COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr] | None]] = {
         token: read for token, read in LocatedParser.COLUMN_OPERATORS.items() if token not in _OPERATORS
     }
-    JSON_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {
-        token: partial(lambda token, self, this, step: self.read_step(token, this, step), token) for token in _OPERATORS
-    }
 
-    def read_step(self, token: TokenType, this: exp.Expr, step: exp.Expr | None) -> exp.Expr:
+    def _parse_factor_operand(self) -> exp.Expr | None:
+        this = super()._parse_factor_operand()
+        while this is not None and self._match_set(_OPERATORS):
+            this = self._read_step(self._prev.token_type, this, super()._parse_factor_operand())
+        return this
+
+    def _read_step(self, token: TokenType, this: exp.Expr, step: exp.Expr | None) -> exp.Expr:
         """The value that an operator takes out of another one."""
         if token is TokenType.ARROW and isinstance(step, exp.Column) and not step.table:
             return _field_of(this, step)
