@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import obstore
@@ -14,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from obstore.exceptions import AlreadyExistsError
 
 from tests.servers.kafka import KafkaServer
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.process import running
 from tests.servers.redis import RedisServer
@@ -58,6 +60,12 @@ def test_a_delta_table_is_written_and_read_through_s3(s3_server: S3Server) -> No
 def test_postgres_answers_and_can_decode_changes(postgres_server: PostgresServer) -> None:
     assert postgres_server.query("SELECT 6 * 7") == "42"
     assert postgres_server.query("SHOW wal_level") == "logical"
+
+
+def test_mariadb_names_the_columns_of_the_rows_that_it_writes(mariadb_server: MariadbServer) -> None:
+    with closing(mariadb_server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT @@log_bin, @@binlog_format, @@binlog_row_metadata")
+        assert cursor.fetchone() == (1, "ROW", "FULL")
 
 
 def test_redis_keeps_a_value(redis_server: RedisServer) -> None:
