@@ -76,6 +76,9 @@ class ServeSettings(_Section):
     requests_per_second: float | None = Field(
         default=None, ge=0, description="How often a client may ask; 0 for no limit."
     )
+    workers: int = Field(
+        default=0, ge=0, le=64, description="How many processes of their own serve; with 0 that of the run does."
+    )
     dashboard: bool = Field(
         default=True, description="Whether the dashboard is served; elsewhere than on loopback one logs in."
     )

@@ -148,14 +148,16 @@ def java_that_never_starts(folder: Path) -> Path:
     return folder / "java"
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
 def test_a_run_serves_what_is_in_the_store_before_spark_is_there(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, workers: str
 ) -> None:
     with hw.open(folder) as project:
         project.append("payments", [{"id": "1", "card": "c", "amount": "1", "at": NOON}])
         Bank(project, None).write([("c", "1.00", 1)])  # type: ignore[arg-type]
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     command = [sys.executable, "-c", "from headwater.cli import main; main()", "run", "--port", "0", "--json"]
+    command += ["--workers", workers]
     environment = os.environ | {"JAVA_HOME": str(java_that_never_starts(elsewhere)), "PATH": "/usr/bin:/bin"}
     run = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     assert run.stderr is not None
@@ -166,6 +168,10 @@ def test_a_run_serves_what_is_in_the_store_before_spark_is_there(
         served = httpx.get(f"{started['url']}/views/spend", timeout=PATIENCE)
         assert (served.status_code, [row["card"] for row in served.json()["rows"]]) == (200, ["c"])
         eventually(lambda: _states(started["url"]), ["starting", "starting"])
+        (folder / "more.sql").write_text("CREATE MATERIALIZED VIEW more AS SELECT id FROM payments;")
+        promoted = httpx.post(f"{started['url']}/promote", timeout=PATIENCE)
+        assert (promoted.status_code, promoted.json().get("added")) == (200, ["more"])
+        eventually(lambda: len(_states(started["url"])), 3)
     finally:
         run.terminate()
         with run.stderr as told:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -14,9 +13,8 @@ from headwater.cli.output import console, print_json
 from headwater.cli.status import show_alerts, show_promotion, show_rules
 from headwater.cli.versions import share_of, show_promoted
 from headwater.model import parse_duration
+from headwater.operate.wish import PROMOTION
 
-PROMOTION = timedelta(seconds=10)
-"""A run is given so long to take a promotion up."""
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")]
 
 

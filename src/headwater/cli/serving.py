@@ -44,6 +44,9 @@ def run(
         bool, typer.Option("--behind-proxy", help="A proxy in front ends TLS: serve others without it.")
     ] = False,
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the HTTP API and the dashboard.")] = True,
+    workers: Annotated[
+        int | None, typer.Option(min=0, max=64, help="How many processes of their own serve; 0 for that of the run.")
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Wait for views that another run works on, or stop them.")
     ] = True,
@@ -56,7 +59,7 @@ def run(
     narrator = Narrator(as_records=json_)
     with open_to_run(project) as opened, ended_by_signals() as stop:
         files = {name: path and str(path.absolute()) for name, path in (("tls_cert", tls_cert), ("tls_key", tls_key))}
-        wanted = {"host": host, "port": port, "behind_proxy": behind_proxy or None, **files}
+        wanted = {"host": host, "port": port, "behind_proxy": behind_proxy or None, "workers": workers, **files}
         settings = opened.settings.serve.model_copy(update={k: v for k, v in wanted.items() if v is not None})
         opened.plan()
         if serve:

@@ -24,6 +24,8 @@ from headwater.waiting import wait_for
 
 POLL = timedelta(milliseconds=200)
 """A wish is noticed so soon."""
+PROMOTION = timedelta(seconds=10)
+"""A run is given so long to take a promotion up."""
 Subject = Literal["view", "intake"]
 
 

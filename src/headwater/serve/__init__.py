@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from headwater.config import ServeSettings
     from headwater.project import Project
     from headwater.serve.server import Server
+    from headwater.serve.workers import Workers
 
 _NEEDED = ("fastapi", "uvicorn", "orjson", "prometheus_client", "websockets", "nicegui")
 
@@ -27,9 +28,13 @@ def require_extra() -> None:
         )
 
 
-def open_server(project: Project, settings: ServeSettings) -> Server:
+def open_server(project: Project, settings: ServeSettings) -> Server | Workers:
     """A server for a project; it serves within a `with` block. `ExtraMissing` if its packages aren't installed."""
     require_extra()
+    if settings.workers:
+        from headwater.serve.workers import Workers
+
+        return Workers(project, settings)
     from headwater.serve.server import Server
 
     return Server(project, settings)

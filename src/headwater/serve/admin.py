@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from headwater.errors import PromotionRefused
+from headwater.operate.wish import PROMOTION
 from headwater.serve.access import Operates
 from headwater.serve.encode import answer
 from headwater.serve.service import Service
@@ -73,7 +75,17 @@ def routes(service: Service) -> APIRouter:
         With `hold` what is served stays so until the next version is promoted.
         """
         access.check_whole()
-        return answer(project.admin.promote(only_tell=dry_run, hold=hold).as_dict())
+        if not service.apart or dry_run:
+            return answer(project.admin.promote(only_tell=dry_run, hold=hold).as_dict())
+        promotion = project.admin.promote(only_tell=True)  # which refuses what the run would
+        outcome = project.admin.ask_promotion(only_tell=False, wait=PROMOTION, hold=hold)
+        if outcome is None or "error" in outcome:
+            raise PromotionRefused(
+                "the declarations were not promoted",
+                detail="No run has taken them up." if outcome is None else str(outcome["error"]["summary"]),
+                hint="Repeat the request, or look at GET /status.",
+            )
+        return answer(promotion.as_dict())
 
     @router.get("/plan")
     def plan(access: Operates) -> Response:

@@ -38,14 +38,13 @@ _GRACE = 3
 
 
 class Server:
-    """Serves a project within a `with` block; `url` is where."""
+    """Serves a project within a `with` block; `url` is where. One apart from the run is given a socket by it."""
 
-    def __init__(self, project: Project, settings: ServeSettings) -> None:
-        self.service = Service(project, settings)
+    def __init__(self, project: Project, settings: ServeSettings, given: socket.socket | None = None) -> None:
+        self.service = Service(project, settings, apart=given is not None)
         tls = certificate(project.folder, settings)
-        self._socket = _bound(settings)
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.url = f"{'https' if tls else 'http'}://{host}:{self._socket.getsockname()[1]}"
+        self._socket = given or bound(settings)
+        self.url = url_of(settings, self._socket)
         app = create_app(self.service)
         if settings.dashboard:
             Later(app, lambda: _dashboard(self.service, app.state.door))
@@ -68,7 +67,7 @@ class Server:
     @property
     def is_in_the_clear(self) -> bool:
         """Tells whether others reach the server, and what they send can be read on the way."""
-        return self.service.settings.host not in LOOPBACK and self.service.settings.tls_cert is None
+        return is_in_the_clear(self.service.settings)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -105,17 +104,29 @@ def _dashboard(service: Service, door: Door) -> FastAPI:
     return app
 
 
-def _bound(settings: ServeSettings) -> socket.socket:
+def is_in_the_clear(settings: ServeSettings) -> bool:
+    """Tells whether others reach a server with these settings, and what they send can be read on the way."""
+    return settings.host not in LOOPBACK and settings.tls_cert is None
+
+
+def url_of(settings: ServeSettings, bound: socket.socket) -> str:
+    """Where it is served that has this socket."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{'https' if settings.tls_cert else 'http'}://{host}:{bound.getsockname()[1]}"
+
+
+def bound(settings: ServeSettings) -> socket.socket:
+    """A socket with the address of the settings; `OperatorError` if it can't be had."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    bound = socket.socket(family)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    opened = socket.socket(family)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((settings.host, settings.port))
+        opened.bind((settings.host, settings.port))
     except OSError as cause:
-        bound.close()
+        opened.close()
         raise OperatorError(
             f"the server can't bind to {settings.host}:{settings.port}",
             detail=f"{cause.strerror}. Nothing was started.",
             hint="Another process may have the port: name another one with --port.",
         ) from cause
-    return bound
+    return opened

@@ -49,10 +49,11 @@ class Capacity:
 
 
 class Service:
-    """A project that is served."""
+    """A project that is served; the run of it is `apart`, in another process, or in this one if there is any."""
 
-    def __init__(self, project: Project, settings: ServeSettings) -> None:
+    def __init__(self, project: Project, settings: ServeSettings, *, apart: bool = False) -> None:
         self.project = project
+        self.apart = apart
         self.settings = settings
         self.feeds = Feeds(project)
         self.positions = Positions(project)
