@@ -2,7 +2,7 @@
 
 # commands are shown in this order
 # isort: off
-from headwater.cli import declaring, topics, asking, administration, versions, integrity, serving, schema, slot
+from headwater.cli import declaring, topics, asking, sql, administration, versions, integrity, serving, schema, slot
 
 # isort: on
 from headwater.cli.app import app, main
@@ -17,6 +17,7 @@ __all__ = [
     "schema",
     "serving",
     "slot",
+    "sql",
     "topics",
     "versions",
 ]

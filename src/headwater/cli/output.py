@@ -56,7 +56,13 @@ def print_json(record: Mapping[str, Any]) -> None:
 
 
 def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Records as a table: numbers to the right, an absent value as a dot; the last column takes what room is left."""
+    """Show records as a table."""
+    if not console.quiet:
+        console.file.write("".join(f"{line}\n" for line in table_lines(records, columns)))
+
+
+def table_lines(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """The lines of a table of records: numbers to the right, an absent value as a dot; the last column has the rest."""
     records = list(records)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for name in columns:
@@ -68,12 +74,9 @@ def show_rows(records: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> N
         table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", min_width=kept)
     for record in records:
         table.add_row(*(show_value(record[name]) for name in columns))
-    if console.quiet:
-        return
     with console.capture() as captured:
         console.print(table)
-    for line in captured.get().splitlines():  # without the blanks that fill up the last column
-        console.file.write(line.rstrip() + "\n")
+    return [line.rstrip() for line in captured.get().splitlines()]  # without the blanks behind the last column
 
 
 def as_record(commit: Commit) -> dict[str, Any]:

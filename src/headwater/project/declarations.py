@@ -6,6 +6,7 @@ then.
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -103,6 +104,19 @@ class Declarations:
         """The plan of what is in the folder now, which nothing goes by yet; `CheckFailed` if it has errors."""
         with self.guard:
             return self._read(self._folder).checked().checked()
+
+    def edited(self, texts: Mapping[str, str]) -> tuple[Plan, Plan]:
+        """The plan of what is in the folder now, and the one with these files as these texts; with every finding.
+
+        Nothing is written and nothing taken over.
+        """
+        with self.guard, tempfile.TemporaryDirectory() as aside:
+            read = self._read(self._folder)
+            for name, content in {**read.files, **{name: text.encode() for name, text in texts.items()}}.items():
+                file = Path(aside) / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            return read.checked(), self._read(Path(aside)).checked()
 
     def keep(self, planned: PlannedView | None = None) -> None:
         """Keep what was taken: for a version of a view that is built by it or, without a view, as what is run by."""

@@ -11,16 +11,8 @@ from typing import Any
 
 from nicegui import ui
 
-from headwater.query import functions as query
-from headwater.query.aggregates import AGGREGATES, WINDOW_FUNCTIONS
+from headwater.query.offered import FUNCTIONS, WORDS
 
-WORDS = (
-    "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN", "LEFT JOIN", "ON", "AND", "OR", "NOT",
-    "IN", "IS NULL", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE", "END", "AS", "DISTINCT", "DESC", "WITH",
-    "UNION ALL",
-)  # fmt: skip
-FUNCTIONS = tuple(sorted({*AGGREGATES, *query.FUNCTIONS, *WINDOW_FUNCTIONS}))
-"""Functions that a query may call."""
 _OFFER = """
 import('nicegui-codemirror').then(async (CM) => {
   const names = %s, editor = await getElement(%d).editorPromise;

@@ -1,0 +1,1 @@
+"""`headwater sql`: statements over a project, at a prompt or from a script."""
