@@ -12,8 +12,6 @@ from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.output import console, print_json
 from headwater.cli.status import show_alerts, show_promotion, show_rules
 from headwater.cli.versions import share_of, show_promoted
-from headwater.model import parse_duration
-from headwater.operate.wish import PROMOTION
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Views, or streams and tables with an intake.")]
 
@@ -65,6 +63,9 @@ def promote(
     json_: Json = False,
 ) -> int:
     """Let the run of the project take changed declarations over, or serve the version of a view that is held."""
+    from headwater.model import parse_duration
+    from headwater.operate.wish import PROMOTION
+
     shares = {"max_diff": share_of(max_diff), "max_missing": share_of(max_missing)}
     is_asked = any(value is not None for value in (version, require, *shares.values()))
     if (view is None and is_asked) or (view is not None and (hold or only_tell)):

@@ -14,8 +14,6 @@ from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.change import show_change
 from headwater.cli.output import console, print_json, problems, show_finding
 from headwater.cli.plan import show_plan
-from headwater.convert import SYSTEMS
-from headwater.convert import convert as convert_texts
 from headwater.errors import ArgumentRefused
 
 if TYPE_CHECKING:
@@ -93,7 +91,9 @@ def _summarise(project: Project, errors: int, cautions: int) -> None:
 @command
 def convert(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of declarations; - is standard input.")],
-    from_: Annotated[str, typer.Option("--from", metavar="SYSTEM", help=f"Whose they are: {', '.join(SYSTEMS)}.")],
+    from_: Annotated[
+        str, typer.Option("--from", metavar="SYSTEM", help="flink, ksqldb, materialize, risingwave, spark.")
+    ],
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write there; else to standard output.")
     ] = None,
@@ -103,6 +103,9 @@ def convert(
 
     What couldn't be carried over stands in the text as a comment, with what to write.
     """
+    from headwater.convert import SYSTEMS
+    from headwater.convert import convert as convert_texts
+
     system = SYSTEMS.get(from_)
     if system is None:
         raise ArgumentRefused(f'"{from_}" is no system that is converted from', hint=f"There are {', '.join(SYSTEMS)}.")
