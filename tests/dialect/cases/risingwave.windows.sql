@@ -40,7 +40,7 @@ SELECT * FROM generate_series(1, 3) AS g(n)
 
 --- an approximate count
 SELECT window_end, approx_count_distinct(customer) AS n FROM tumble(orders, made_at, INTERVAL '1 hour') GROUP BY window_end
--- duckdb: SELECT window_end, count(DISTINCT customer) AS n FROM tumble(orders, made_at, INTERVAL '1 hour') GROUP BY window_end
+-- unanswered: it is approximate
 
 --- OVER with a window close
 SELECT id, lag(amount) OVER (PARTITION BY customer ORDER BY made_at) AS before FROM orders EMIT ON WINDOW CLOSE
