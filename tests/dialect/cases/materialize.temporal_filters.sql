@@ -23,7 +23,6 @@ SELECT customer, date_trunc('hour', made_at) AS h, count(*) AS n FROM orders GRO
 
 --- LATERAL top-K
 SELECT m.maker, p.sku FROM (SELECT DISTINCT maker FROM products) m, LATERAL (SELECT sku, price FROM products p WHERE p.maker = m.maker ORDER BY price DESC LIMIT 3) p
--- says: reads "p.sku", but no input is named "p"
 -- says: has a column without a name in a LATERAL subquery
 -- says: has a column without a name in a LATERAL subquery
 

@@ -42,8 +42,6 @@ SELECT id, window_end, amount FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INT
 
 --- LATERAL with LIMIT
 SELECT m.maker, p.sku, p.price FROM (SELECT DISTINCT maker FROM products) AS m, LATERAL (SELECT sku, price FROM products WHERE maker = m.maker ORDER BY price DESC, sku LIMIT 2) AS p
--- says: reads "p.sku", but no input is named "p"
--- says: reads "p.price", but no input is named "p"
 -- says: has a column without a name in a LATERAL subquery
 -- says: has a column without a name in a LATERAL subquery
 
