@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.output import console, show_error
-from headwater.cli.shell.prompt import Names, Prompt, statements
-from headwater.cli.shell.session import Confirm, Manner, Session
 from headwater.errors import HeadwaterError
+
+if TYPE_CHECKING:
+    from headwater.cli.shell.session import Confirm, Session
 
 
 @command
@@ -30,6 +31,8 @@ def sql(
 
     Without a terminal the first statement that fails ends it with 1, and edits need --yes.
     """
+    from headwater.cli.shell.session import Manner, Session
+
     prompts = commands is None and sys.stdin.isatty()
     manner = Manner(json_, limit, _confirms(yes=yes, prompts=prompts), pages=prompts and console.is_terminal)
     session = Session(Path(project), manner)
@@ -41,6 +44,8 @@ def sql(
 
 def _given(commands: list[str] | None) -> list[str]:
     """The statements of -c, or of standard input; the last one needs no semicolon."""
+    from headwater.cli.shell.prompt import statements
+
     given: list[str] = []
     for text in commands if commands is not None else [sys.stdin.read()]:
         ended, rest = statements(text + "\n")
@@ -69,6 +74,8 @@ def _carry_out(session: Session, given: Iterable[str]) -> int:
 
 
 def _talk(session: Session) -> int:
+    from headwater.cli.shell.prompt import Names, Prompt
+
     prompt = Prompt(session.project.name, session.project.folder / ".headwater" / "sql_history", Names(session.project))
     try:
         for statement in prompt.statements():
