@@ -152,5 +152,9 @@ class HeldForEver(Caution):
     """A view keeps state over a stream without an event time, so that nothing of it is ever forgotten."""
 
 
+class KeyLeavesOut(Caution):
+    """A declared key leaves out a column that a view groups by, so that several groups may have one key."""
+
+
 class LengthIgnored(Caution):
     """VARCHAR(n) and CHAR(n) are kept as STRING; the length isn't enforced."""

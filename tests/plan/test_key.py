@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.findings import KeyLeavesOut
 from headwater.plan import Plan
 from tests.plan.planning import planned, view
 
@@ -142,3 +143,25 @@ def test_rows_joined_with_those_of_a_table_are_told_apart(query: str, key: tuple
 def test_what_would_tell_rows_for_ever_apart_is_named(query: str, hint: str) -> None:
     (finding,) = planned(f"{TABLES}; CREATE MATERIALIZED VIEW v {FOREVER} AS {query}").errors
     assert finding.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("key", "query", "names"),
+    [
+        ("b", "SELECT a, b, count(*) AS n FROM {} GROUP BY a, b, window_end", ["a", "window_end"]),
+        ("a, b", "SELECT a, b, window_end, count(*) AS n FROM {} GROUP BY a, b, window_end", ["window_end"]),
+        ("a", "SELECT DISTINCT a, window_start, window_end FROM {}", ["window_start", "window_end"]),
+        # nothing is left out that isn't known by the rest
+        ("a, end", "SELECT a, window_start, window_end AS end FROM {} GROUP BY a, window_start, window_end", []),
+        ("window_end, a, b", "SELECT a, b, window_end, count(*) AS n FROM {} GROUP BY a, b, window_end", []),
+        ("a", "SELECT a, b, window_end FROM {}", []),
+    ],
+)  # fmt: skip
+def test_a_key_that_leaves_out_what_a_view_groups_by_is_cautioned_about(key: str, query: str, names: list[str]) -> None:
+    stream = "CREATE STREAM s (a STRING, b STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL '1' SECOND)"
+    windows = "TUMBLE(TABLE s, DESCRIPTOR(at), INTERVAL '1' MINUTE)"
+    found = planned(f"{stream}; CREATE MATERIALIZED VIEW v WITH (key = '{key}') AS {query.format(windows)}")
+    quoted = " and ".join(f'"{name}"' for name in names)
+    expected = [f'view "v" groups by {quoted}, which its key leaves out'] if names else []
+    assert [caution.summary for caution in found.findings if isinstance(caution, KeyLeavesOut)] == expected
+    found.checked()

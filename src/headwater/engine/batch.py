@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from headwater.engine.early import as_of, shown_at
+from headwater.engine.key import check_key
 from headwater.engine.late import united
 from headwater.engine.scan import batch_scan, paced_by
 from headwater.engine.typed import typed
@@ -18,7 +19,6 @@ from headwater.engine.view import Logs, reached_by
 from headwater.findings import NotSupportedYet
 from headwater.model import Emit
 from headwater.operators import Scan
-from headwater.operators.apply.lowering.function import check_key
 from headwater.operators.lowering.ledger import Tally, observed
 from headwater.operators.lowering.rooms import LateRows, Lowering
 from headwater.operators.lowering.stamp import BEHIND, COMMIT, END, FINAL, KEEP, ROW, STAMP, TIME, interval, later

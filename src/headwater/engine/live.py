@@ -23,6 +23,7 @@ from pyspark.sql.streaming import StreamingQuery
 from headwater.engine.batch import as_arrow
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.failure import failure_of
+from headwater.engine.key import check_key
 from headwater.engine.next_batch import NextBatch
 from headwater.engine.operators import lost_in
 from headwater.engine.scan import live_scan
@@ -184,14 +185,15 @@ class LiveView:
     def _changes(self, changed: pa.Table, number: int, ledger: Mapping[str, int], effort: Effort) -> Changes:
         """The changes: rows to write, and those that a HAVING no longer shows; a final row was never shown before."""
         kept = changed[KEEP] if KEEP in changed.column_names else None
-        upserts = changed if kept is None else changed.filter(kept)
+        upserts = typed(self.planned, changed if kept is None else changed.filter(kept))
+        check_key(self.planned, upserts)
         gone = kept is not None and self.planned.emit is Emit.CHANGES
         deletes = changed.filter(pc.invert(kept)) if gone else changed.slice(0, 0)
         commits = self.checkpoint.commits(number)
         begun = self.checkpoint.commits(number - 1) if self.planned.emit is Emit.FINAL else commits
         return Changes(
             number,
-            typed(self.planned, upserts),
+            upserts,
             typed(self.planned, deletes).select(list(self.key)),
             commits,
             reached_by(self.planned, self.logs, commits),

@@ -31,6 +31,7 @@ from headwater.engine.difference import difference
 from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.kept import KeptRows
+from headwater.engine.key import check_key
 from headwater.engine.known import with_known
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
@@ -46,7 +47,6 @@ from headwater.engine.view import heads_of, output_schema, reached_by
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.cut import cuts, shared
-from headwater.operators.apply.lowering.function import check_key
 from headwater.operators.lowering.stamp import FINAL
 from headwater.plan import PlannedView
 from headwater.plan.physical.step import Step
@@ -309,6 +309,7 @@ class SettleView:
     def _deliver(
         self, step: Slice, upserts: pa.Table, deletes: pa.Table, ledger: dict[str, int], effort: Effort
     ) -> None:
+        check_key(self.planned, upserts)
         self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:

@@ -31,6 +31,15 @@ def key_of(view: model.View, root: Stage) -> tuple[Key, tuple[str, ...]]:
     return Key(tuple(dict.fromkeys(shown)), "event") if known else Key((), "row"), ()
 
 
+def left_out(view: model.View, root: Stage) -> tuple[str, ...]:
+    """The columns that a view groups by and its declared key leaves out: several groups may have one key."""
+    grouped = root.group_key
+    if grouped is None or not view.key:
+        return ()
+    declared = {field.name for name in view.key if (field := root.column(name)) is not None}
+    return _shown(grouped.renamed(lambda column: column if column in declared else None))[1]
+
+
 def hidden_identity(root: Stage) -> tuple[str, ...]:
     """The columns of topics that would tell the rows of a view apart if it showed them; none if no columns do."""
     hidden = (f"{part.relation}.{part.name}" for part in root.identity or () if part.column is None)

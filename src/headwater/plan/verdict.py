@@ -11,6 +11,7 @@ from headwater import model
 from headwater.errors import Finding, Origin
 from headwater.findings import (
     EmitRefused,
+    KeyLeavesOut,
     KeyNotInOutput,
     NotSupportedYet,
     NoWatermark,
@@ -33,6 +34,7 @@ from headwater.plan.context import Context, is_refused
 from headwater.plan.endless import judge_endless
 from headwater.plan.execution import execution, executions, refused_cadence, refused_emit, refused_execution, settles
 from headwater.plan.forever import judge_forever
+from headwater.plan.key import left_out
 from headwater.plan.planned import sight_of
 from headwater.plan.sets import NUMBER
 from headwater.plan.source import declare_watermark
@@ -231,6 +233,15 @@ def _judge_key(context: Context, root: Stage, missing: Sequence[str]) -> None:
     if missing and not view.key:
         _refuse_hidden_key(context, root, missing)
         return
+    if not missing and (names := left_out(view, root)):
+        _report(
+            context,
+            KeyLeavesOut,
+            f"groups by {_quoted(names)}, which its key leaves out",
+            view.origin,
+            detail="A store keeps one row of a key: the view stops where it has two.",
+            hint=f"Add {', '.join(names)} to the key, unless it follows from the others.",
+        )
     for name in missing:
         known = [field.name for field in root.visible]
         _report(
@@ -248,7 +259,7 @@ def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) ->
     computed = root.group_key.computed if root.group_key is not None else {}
     shown = {name: f"{expression} AS {name}" for name, expression in computed.items()}
     shown[NUMBER] = f"{NUMBER}() AS level"
-    names = " and ".join(f'"{computed.get(name, name)}"' for name in missing)
+    names = _quoted([computed.get(name, name) for name in missing])
     _report(
         context,
         KeyNotInOutput,
@@ -257,6 +268,10 @@ def _refuse_hidden_key(context: Context, root: Stage, missing: Sequence[str]) ->
         detail="Rows of the view would be told apart by what nobody sees.",
         hint=f"Add {', '.join(shown.get(name, name) for name in missing)} to the SELECT, or declare key = '…'.",
     )
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return " and ".join(f'"{name}"' for name in names)
 
 
 def _judge_emit(context: Context, root: Stage) -> None:

@@ -127,7 +127,13 @@ OPTIONS: Mapping[str, tuple[OptionKind, ...]] = {
         OptionKind(
             "store", "name", read_store, "the stores of headwater.toml that serve the view", "the default store"
         ),
-        OptionKind("key", "columns", read_names, "the primary key of the view in its store", "the GROUP BY columns"),
+        OptionKind(
+            "key",
+            "columns",
+            read_names,
+            "the primary key of the view in its store; a view with two rows of one key stops",
+            "the GROUP BY columns",
+        ),
         OptionKind(
             "horizon",
             "duration",

@@ -54,7 +54,7 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
         and not root.is_stateless
         and not is_joined(root)
         and len(list(scans_of(root))) == 1,
-        checks_key=root.is_opaque and key.kind == "declared" and bool(key.columns),
+        checks_key=key.kind == "declared" and bool(key.columns),
     )
 
 

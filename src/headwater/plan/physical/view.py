@@ -28,7 +28,7 @@ class Physical:
 
     `first_copies`: the view shows events of streams that say what is unique, the first copy of each in the log.
     `written_once`: no row of it is ever written again. `admitted_once`: it is one door by which rows are in time or
-    late. `checks_key`: its rows are made by a function, so that nothing but looking says that its key tells them apart.
+    late. `checks_key`: its author says what its key is, so that nothing but looking tells whether it tells rows apart.
     """
 
     execution: Execution

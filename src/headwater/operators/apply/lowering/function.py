@@ -13,8 +13,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -24,7 +22,6 @@ from headwater.model import Session, spell_duration, spell_type
 from headwater.operators import Apply, Field
 from headwater.operators.apply.lowering.inputs import Input, running_on
 from headwater.operators.apply.lowering.purity import impurity_of
-from headwater.plan import PlannedView
 
 _GROUP = "spark.jobGroup.id"
 
@@ -46,27 +43,6 @@ def applied(stage: Apply, inputs: Sequence[Input], sight: timedelta | None) -> D
             "Let every row follow from the rows of the inputs: use their times, and aggregates that have no order.",
         )
     return returned.select(*(_guarded(stage, field) for field in stage.columns))
-
-
-def check_key(planned: PlannedView, rows: pa.Table) -> None:
-    """Refuse rows of a Python view that its declared key doesn't tell apart: in a store one would replace the other."""
-    if not planned.physical.checks_key:
-        return
-    assert isinstance(planned.root, Apply)
-    key = list(planned.key.columns)
-    counted = rows.select(key).group_by(key).aggregate([([], "count_all")])
-    repeated = counted.filter(pc.greater(counted["count_all"], 1)).sort_by([(name, "ascending") for name in key])
-    if repeated.num_rows:
-        first = repeated.slice(0, 1).to_pylist()[0]
-        told = ", ".join(f"{name} = {first[name]!r}" for name in key)
-        raise FunctionFailed(
-            f'view "{planned.name}" has {first["count_all"]} rows of one key',
-            detail=f"They have {told}, and a store keeps one row of a key. Nothing of them was written.",
-            hint="Let the function return one row for each, or name more columns in key.",
-            origin=planned.view.origin,
-            view=planned.name,
-            function=planned.root.function,
-        )
 
 
 def _through(inputs: Sequence[Input]) -> list[DataFrame]:

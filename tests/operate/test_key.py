@@ -1,0 +1,65 @@
+"""Keys that don't tell the rows of a view apart: it stops before one row takes the place of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headwater as hw
+from headwater.errors import ViewFailed
+from headwater.project import Project
+
+STREAM = "CREATE STREAM sales (id STRING, shop STRING, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL '5' SECOND);"
+MINUTE = "FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY id, shop, window_end"
+FRAME = "(PARTITION BY shop ORDER BY at RANGE BETWEEN INTERVAL '1' MINUTE PRECEDING AND CURRENT ROW)"
+VIEWS = {
+    "rows": "(key = 'shop') AS SELECT id, shop FROM sales",
+    "open_windows": f"(key = 'shop') AS SELECT id, shop, window_end, count(*) AS n {MINUTE}",
+    "listed": f"(key = 'shop', execution = 'settle') AS SELECT id, shop, window_end, collect_list(at) AS l {MINUTE}",
+    "micro_batches": f"(key = 'shop', execution = 'live') AS SELECT id, shop, window_end, count(*) AS n {MINUTE}",
+    "around": f"(key = 'shop') AS SELECT id, shop, at, count(*) OVER {FRAME} AS n FROM sales",
+    "for_ever": "(key = 'shop', retention = 'forever') AS SELECT id, shop, count(*) AS n FROM sales GROUP BY id, shop",
+    "told_apart": "(key = 'id') AS SELECT id, shop FROM sales",
+}
+STOPPED = sorted(VIEWS.keys() - {"told_apart"})
+
+
+def sale(name: str, shop: str, second: int) -> dict[str, Any]:
+    return {"id": name, "shop": shop, "at": f"2026-01-01T00:00:{second:02}Z"}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Project]:
+    assert spark
+    folder: Path = tmp_path_factory.mktemp("keys")
+    (folder / "headwater.toml").write_text('name = "keys"\n[spark]\n"spark.master" = "local[2]"\n')
+    views = "".join(f"CREATE MATERIALIZED VIEW {name} WITH {query};\n" for name, query in VIEWS.items())
+    (folder / "views.sql").write_text(STREAM + views)
+    with hw.open(folder) as opened:
+        opened.append("sales", [sale("1", "a", 1), sale("2", "b", 2)])
+        yield opened
+
+
+def test_a_view_stops_where_two_of_its_rows_have_one_key(project: Project) -> None:
+    assert {done.view: done.error for done in project.catch_up()} == dict.fromkeys(VIEWS)
+    project.append("sales", [sale("3", "c", 3), sale("4", "c", 4), sale("5", "d", 59)])
+    errors = {done.view: done.error for done in project.catch_up()}
+    assert {name for name, error in errors.items() if error is None} == {"told_apart"}
+    for name in STOPPED:
+        error = errors[name]
+        assert isinstance(error, ViewFailed)
+        assert error.summary == f'view "{name}" has 2 rows of one key', name
+        assert error.detail is not None
+        assert error.detail.startswith("They have shop = 'c', and a store keeps one row of a key.")
+        rows = project.query(f"SELECT id FROM {name} ORDER BY id").to_pylist()
+        assert [row["id"] for row in rows] in ([], ["1", "2"]), "what it had is served"
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_batch_gives_no_rows_either(project: Project, name: str) -> None:
+    with pytest.raises(ViewFailed, match="2 rows of one key"):
+        project.views.batch(name)
