@@ -66,7 +66,7 @@ def test_views_are_paused_and_resumed(folder: Path) -> None:
 
 
 def test_a_promotion_that_no_run_takes_up_is_told_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.cli.administration.PROMOTION", timedelta(milliseconds=300))
+    monkeypatch.setattr("headwater.operate.wish.PROMOTION", timedelta(milliseconds=300))
     shown = CliRunner().invoke(app, ["promote", "--project", str(folder)])
     assert (shown.exit_code, shown.output.partition(":")[0]) == (0, "no run of the project is at work")
     with hw.open(folder) as project:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from headwater import testing
 from headwater.engine.known import with_known
 from headwater.engine.small import Reach, SmallSlices
+from headwater.findings import ForeignSpelling
 from headwater.log.columns import KeptColumns
 from headwater.testing import Scenario
 
@@ -235,8 +236,11 @@ def test_the_planner_says_that_it_does_not_wait_and_refuses_the_clock() -> None:
         assert planned.physical.step is not None
         assert planned.physical.step.as_they_come
         assert "known at _arrived_at: a row waits for no watermark of the table" in str(shop.project.explain("v"))
-    for clock in ("PROCTIME()", "current_timestamp()"):
-        with testing.scenario(DECLARED + joined + clock + on) as shop:
-            (finding,) = shop.project.check().findings
-            assert "as of the time of processing" in finding.summary
-            assert "FOR SYSTEM_TIME AS OF p._arrived_at" in (finding.hint or "")
+    with testing.scenario(DECLARED + joined + "PROCTIME()" + on) as shop:
+        (finding,) = shop.project.check().findings
+        assert isinstance(finding, ForeignSpelling)
+        assert shop.project.plan().view("v").root == planned.root
+    with testing.scenario(DECLARED + joined + "current_timestamp()" + on) as shop:
+        (finding,) = shop.project.check().findings
+        assert "as of the time of processing" in finding.summary
+        assert "FOR SYSTEM_TIME AS OF p._arrived_at" in (finding.hint or "")

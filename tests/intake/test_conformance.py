@@ -122,5 +122,8 @@ def test_an_inlet_that_cant_be_opened_is_an_error_that_names_its_package(somebod
 
 def test_a_connector_that_nobody_brings_along_is_refused(somebodys: Path) -> None:
     declare(somebodys, "connector = 'jornal', file = 'a.jsonl'")
-    with hw.open(somebodys) as project, pytest.raises(CheckFailed, match="kafka, folder, postgres, broken, journal"):
+    with (
+        hw.open(somebodys) as project,
+        pytest.raises(CheckFailed, match="kafka, folder, postgres, mysql, broken, journal"),
+    ):
         project.plan()

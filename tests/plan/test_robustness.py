@@ -23,6 +23,14 @@ QUERIES = [
     "SELECT DISTINCT item FROM x UNION SELECT id FROM payments",
     "SELECT o.id FROM orders o WHERE NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.at = o.at)",
     "SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF o.at AS c USING (customer)",
+    "SELECT o.id, p.paid FROM orders o JOIN payments p WITHIN (1 HOUR, 5 MINUTES) GRACE PERIOD 1 MINUTE "
+    "ON o.id = p.order_id",
+    "SELECT customer, count(*) AS n, WINDOWSTART AS began FROM orders "
+    "WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 1 MINUTE) GROUP BY customer EMIT CHANGES",
+    "SELECT o.id, c.country FROM orders o JOIN customers FOR SYSTEM_TIME AS OF PROCTIME() AS c ON o.customer = c.id "
+    "WHERE o.at > CURRENT_WATERMARK(o.at)",
+    "SELECT customer, TUMBLE_START(at, INTERVAL '1' HOUR) AS began FROM orders GROUP BY customer, "
+    "TUMBLE(at, INTERVAL '1' HOUR)",
 ]
 WORDS = [
     "id", "customer", "amount", "at", "items", "window_end", "orders", "payments", "customers", "clicks", "nowhere",

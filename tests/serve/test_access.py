@@ -64,7 +64,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WRITES = {"/streams/spend/events", "/tables/spend/delete"}
 OPERATES = {
     "/promote", "/streams/spend/pause", "/streams/spend/redrive", "/streams/spend/resume", "/views/spend/pause",
-    "/views/spend/replay", "/views/spend/resume",
+    "/views/spend/promote", "/views/spend/replay", "/views/spend/resume", "/views/spend/rollback",
 }  # fmt: skip
 READS_BY_POST = {"/query"}
 

@@ -29,12 +29,13 @@ def translate(query: exp.Select) -> None:
 
 def _of_arrival(query: exp.Select, join: exp.Join) -> None:
     """Let a join that asks for a table as of the time of processing ask as of the arrival of the row."""
-    version, source = join.this.args.get("version"), query.args["from_"].this
+    version, source = join.this.args.get("version"), query.args.get("from_")
     instant = version.args.get("expression") if isinstance(version, exp.Version) else None
     instant = instant.unnest() if instant is not None else None
-    if not isinstance(instant, exp.Anonymous) or instant.name.upper() != "PROCTIME" or not source.alias_or_name:
+    name = source.this.alias_or_name if source is not None else ""
+    if not isinstance(instant, exp.Anonymous) or instant.name.upper() != "PROCTIME" or not name:
         return
-    version.set("expression", _column("_arrived_at", source.alias_or_name, instant))
+    version.set("expression", _column("_arrived_at", name, instant))
     detail = "It is read as the time at which the row arrived, which a replay finds in the log."
     note(query, "PROCTIME() in a join with a table", detail, instant)
 

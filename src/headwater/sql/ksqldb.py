@@ -13,6 +13,7 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from headwater.sql.interval import interval
 from headwater.sql.json_operators import JsonParser
 from headwater.sql.nodes import WindowFunction
 from headwater.sql.refusal import Refusal
@@ -63,13 +64,14 @@ class KsqlParser(JsonParser):
 
     def _parse_length(self) -> exp.Expr:
         token = self._curr
-        if not self._match(TokenType.NUMBER):
+        if not self._match(TokenType.NUMBER) or self._curr is None:
             self.raise_error("expected a number and a unit, like 10 MINUTES")
         number, unit = token.text, self._curr.text.upper()
         self._advance()
-        return exp.Interval(this=exp.Literal.string(number), unit=exp.var(unit.removesuffix("S"))).update_positions(
-            token
-        )
+        length = exp.Interval(this=exp.Literal.string(number), unit=exp.var(unit.removesuffix("S")))
+        if interval(length) is None:
+            self.raise_error("expected a number and a unit of days or shorter, like 10 MINUTES", token)
+        return length.update_positions(token)
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         return None if self._at_within() else super()._parse_table_alias(alias_tokens)
@@ -119,13 +121,11 @@ def _bound(
     query: exp.Select, join: exp.Join, before: exp.Expr, after: exp.Expr, grace: exp.Expr | None, start: int
 ) -> None:
     """Let ON say what WITHIN says: how far apart the times of the two sides are."""
-    right, on = join.this.alias_or_name, join.args.get("on")
-    if on is None:
+    right, on, source = join.this.alias_or_name, join.args.get("on"), query.args.get("from_")
+    if on is None or source is None:
         return
     named = (column.table for column in on.find_all(exp.Column))
-    left = next(
-        (name for name in named if name and name.lower() != right.lower()), query.args["from_"].this.alias_or_name
-    )
+    left = next((name for name in named if name and name.lower() != right.lower()), source.this.alias_or_name)
     time, of = exp.column(ROWTIME, table=right), exp.column(ROWTIME, table=left)
     low, high = exp.Sub(this=of, expression=before), exp.Add(this=of.copy(), expression=after)
     between = exp.Between(this=time, low=low, high=high)
