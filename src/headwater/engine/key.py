@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.engine.difference import texts_of
 from headwater.errors import FunctionFailed, ViewFailed
 from headwater.plan import PlannedView
 
@@ -17,16 +18,18 @@ def check_key(planned: PlannedView, rows: pa.Table) -> None:
     """Refuse rows that a declared key doesn't tell apart: in a store one would replace the other."""
     if not planned.physical.checks_key:
         return
-    key = list(planned.key.columns)
-    counted = rows.select(key).group_by(key).aggregate([([], "count_all")])
-    repeated = counted.filter(pc.greater(counted["count_all"], 1)).sort_by([(name, "ascending") for name in key])
-    if not repeated.num_rows:
+    keys = rows.select(list(planned.key.columns))
+    texts = texts_of(keys)
+    if pc.count_distinct(texts).as_py() == keys.num_rows:
         return
-    first = repeated.slice(0, 1).to_pylist()[0]
-    told = ", ".join(f"{name} = {first[name]!r}" for name in key)
+    counted = texts.value_counts()
+    least = pc.min(counted.field("values").filter(pc.greater(counted.field("counts"), 1)))
+    alike = pc.indices_nonzero(pc.equal(texts, least))
+    first = keys.slice(alike[0].as_py(), 1).to_pylist()[0]
+    told = ", ".join(f"{name} = {value!r}" for name, value in first.items())
     is_function = planned.root.is_opaque
     raise (FunctionFailed if is_function else ViewFailed)(
-        f'view "{planned.name}" has {first["count_all"]} rows of one key',
+        f'view "{planned.name}" has {len(alike)} rows of one key',
         detail=f"They have {told}, and a store keeps one row of a key. Nothing of them was written.",
         hint="Let the function return one row for each, or name more columns in key."
         if is_function
