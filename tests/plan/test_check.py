@@ -1121,6 +1121,10 @@ def test_the_author_may_choose_the_execution(query: str, wanted: str, why: str) 
     [
         (RANKED, "execution = 'live'", "Spark's streaming has no OVER windows.",
          "Write execution = 'settle' or 'batch', or leave it out."),
+        ("SELECT customer, window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '5' MINUTE) "
+         "GROUP BY ALL", "execution = 'live', key = 'customer'",
+         "Its key leaves out window_end, by which Spark's streaming tells its groups apart.",
+         "Write execution = 'settle' or 'batch', or leave it out."),
         ("SELECT customer, window_start, window_end, count(*) AS n FROM "
          "SESSION(TABLE orders PARTITION BY customer, DESCRIPTOR(at), INTERVAL '5' MINUTE) GROUP BY ALL",
          "execution = 'batch'", "Nothing says how far back an input can matter.",

@@ -23,7 +23,7 @@ from pyspark.sql.streaming import StreamingQuery
 from headwater.engine.batch import as_arrow
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.failure import failure_of
-from headwater.engine.key import check_key
+from headwater.engine.key import check_key, new_keys
 from headwater.engine.next_batch import NextBatch
 from headwater.engine.operators import lost_in
 from headwater.engine.scan import live_scan
@@ -56,6 +56,7 @@ class Changes:
     """The changes of one micro-batch: rows to write, keys that are gone, and where the topics were read up to.
 
     A batch whose ledger says that rows were `dropped` isn't what the view says: its rows must not be served.
+    The rows of some keys are `new`, where that is told: no other row may have one of these.
     What is final at the watermark `settled` has been delivered with this batch or before it. Where rows are emitted
     once they are final, Spark does so by the watermark with which a batch begins.
     """
@@ -68,6 +69,7 @@ class Changes:
     settled: datetime
     ledger: Mapping[str, int]
     effort: Effort
+    new: pa.Table | None = None
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,13 @@ class LiveView:
             reached_by(self.planned, self.logs, {**dict.fromkeys(commits, 0), **begun}),
             ledger,
             effort,
+            new_keys(self.planned, upserts) if self._writes_once else None,
         )
+
+    @property
+    def _writes_once(self) -> bool:
+        """Tells whether no row is written twice; groups whose changes are shown are told apart by their key."""
+        return self.planned.emit is Emit.FINAL or self.planned.root.group_key is None
 
     def _logged(self, number: int) -> int:
         """The rows that the log has in the commits of a batch: the other side of what the batch counted."""

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from headwater.engine.difference import difference, texts_of
 from headwater.engine.kept import KeptRows, as_kept
+from headwater.engine.key import new_keys
 from headwater.engine.live import Effort
 from headwater.engine.maintained.rows import names_in
 from headwater.engine.recent import RecentRows
@@ -80,14 +81,16 @@ class PartitionsView(SettleView):
         is_touched = None if touched is None else pc.is_in(self._names(known), value_set=touched)
         rest = known.slice(0, 0) if is_touched is None else known.filter(pc.invert(is_touched))
         known = known if is_touched is None else known.filter(is_touched)
-        upserts, deletes = difference(typed(self.planned, known), typed(self.planned, rows), self.key)
+        before, now = typed(self.planned, known), typed(self.planned, rows)
+        upserts, deletes = difference(before, now, self.key)
+        new = new_keys(self.planned, now, before)
         if deletes.num_rows:  # a key that others have too is still shown
             others = texts_of(typed(self.planned, rest).select(list(self.key)))
             deletes = deletes.filter(pc.invert(pc.is_in(texts_of(deletes), value_set=others)))
         final = rest[FINAL]
         rest = rest.filter(pc.greater(final, pa.scalar(step.settled_at, final.type)))
         left = pa.concat_tables([rest, rows.filter(rows[OPEN])]).combine_chunks()
-        self._deliver(step, upserts, deletes, ledger, Effort(began_at, left.nbytes))
+        self._deliver(step, upserts, deletes, new, ledger, Effort(began_at, left.nbytes))
         return left
 
     def _touched(self, step: Slice) -> pa.Array | None:

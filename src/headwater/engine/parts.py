@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference, texts_of
 from headwater.engine.kept import KeptRows, as_kept
+from headwater.engine.key import new_keys
 from headwater.engine.live import Effort
 from headwater.engine.settle import SettleView
 from headwater.engine.slice import Slice
@@ -126,12 +127,15 @@ class PartsView(SettleView):
         still_open = groups.after(step.settled_at)
         if self.planned.emit is Emit.FINAL:
             upserts = self._shown(groups.where(pc.invert(still_open)))
+            new = new_keys(self.planned, upserts)
             deletes = schema.empty_table().select(list(self.key))
         else:
             known = schema.empty_table() if before is None else self._shown(before.where(before.among(rows)))
-            upserts, deletes = difference(known, self._shown(rows), self.key)
+            shown = self._shown(rows)
+            upserts, deletes = difference(known, shown, self.key)
+            new = new_keys(self.planned, shown, known)
         left = groups.where(still_open)
-        self._deliver(step, upserts, deletes, ledger, Effort(began_at, left.rows.nbytes))
+        self._deliver(step, upserts, deletes, new, ledger, Effort(began_at, left.rows.nbytes))
         return left
 
     def _open_part(self, spark: SparkSession, at: Settled) -> Groups:

@@ -31,7 +31,7 @@ from headwater.engine.difference import difference
 from headwater.engine.early import shown_at
 from headwater.engine.failure import failure_of
 from headwater.engine.kept import KeptRows
-from headwater.engine.key import check_key
+from headwater.engine.key import check_key, new_keys
 from headwater.engine.known import with_known
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
@@ -296,6 +296,7 @@ class SettleView:
             still_open = step.early(before)
         shown = pa.concat_tables([typed(self.planned, part) for part in (settled, still_open)])
         check_key(self.planned, shown)
+        known = None
         if self._how.shows_open:
             known = shown.schema.empty_table() if before is None else typed(self.planned, before)
             upserts, deletes = difference(known, shown, self.key)
@@ -303,14 +304,22 @@ class SettleView:
         else:
             upserts = typed(self.planned, settled)
             deletes = shown.schema.empty_table().select(list(self.key))
-        self._deliver(step, upserts, deletes, ledger, Effort(began_at, still_open.nbytes))
+        new = new_keys(self.planned, upserts if known is None else shown, known)
+        self._deliver(step, upserts, deletes, new, ledger, Effort(began_at, still_open.nbytes))
         return still_open
 
     def _deliver(
-        self, step: Slice, upserts: pa.Table, deletes: pa.Table, ledger: dict[str, int], effort: Effort
+        self,
+        step: Slice,
+        upserts: pa.Table,
+        deletes: pa.Table,
+        new: pa.Table | None,
+        ledger: dict[str, int],
+        effort: Effort,
     ) -> None:
         check_key(self.planned, upserts)
-        self.deliver(Changes(step.number, upserts, deletes, step.upto, step.reached, step.reached, ledger, effort))
+        reached = step.reached
+        self.deliver(Changes(step.number, upserts, deletes, step.upto, reached, reached, ledger, effort, new))
 
     def _slice(self, spark: SparkSession, begin: Settled | None, upto: Mapping[str, int]) -> Slice:
         """The next slice, from memory if it is small."""

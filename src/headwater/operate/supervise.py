@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headwater.engine.key import naming_taken
 from headwater.engine.pulse import Pulses
 from headwater.errors import (
     CheckpointDamaged,
@@ -291,9 +292,11 @@ class Run:
             nonlocal is_served
             self._check_sound(target, epoch, changes)
             position = Position(changes.number, tuple(sorted(changes.commits.items())), changes.watermark)
-            batch = Batch(changes.upserts, changes.deletes, position, changes.ledger)
+            added = None if changes.new is None else changes.new.num_rows
+            batch = Batch(changes.upserts, changes.deletes, position, changes.ledger, added)
             began = time.monotonic()
-            self.work.store.apply(target, epoch, batch, self.gather)
+            with naming_taken(self.work.planned, changes.new, lambda: self.work.store.read(target.view, number)):
+                self.work.store.apply(target, epoch, batch, self.gather)
             writing = timedelta(seconds=time.monotonic() - began)
             self.failing_since = None
             if derived is not None:

@@ -27,7 +27,7 @@ from headwater.operators.assign.stage import is_overlapping, is_plain, pane_of, 
 from headwater.operators.join.stage import is_joined
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.plan.chain import unproven
-from headwater.plan.key import hidden_identity, key_of
+from headwater.plan.key import hidden_identity, key_of, left_out
 from headwater.plan.physical.execution import Execution
 from headwater.plan.physical.key import Key
 from headwater.plan.state import horizon
@@ -248,6 +248,8 @@ def _obstacles(view: model.View, root: Stage) -> Iterator[str]:
     for stage in root.walk():
         if (obstacle := stage.streaming.obstacle) is not None:
             yield obstacle
+    if view.emit is not Emit.FINAL and (names := left_out(view, root)):
+        yield f"its key leaves out {' and '.join(names)}, by which Spark's streaming tells its groups apart"
     once = next(_append_only(root), None) is not None  # changes of it are refused for that, wherever it stands
     chained = unproven(root, Emit.FINAL if once else view.emit or Emit.CHANGES)
     if chained:

@@ -79,12 +79,15 @@ class Batch:
 
     `upserts` has the target's columns, `deletes` its key columns. Deletes come first: a key that is in both is
     upserted. If a key is in `upserts` more than once, the last row counts. `ledger` has this batch's counts by name.
+    `added`, where it is told, is how many of the upserts are rows that weren't there before: none of them may have the
+    key of a row that is there.
     """
 
     upserts: pa.Table
     deletes: pa.Table
     position: Position
     ledger: Mapping[str, int] = field(default_factory=dict)
+    added: int | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,8 @@ class Store(Protocol):
 
         Batch numbers rise. False, with nothing done, if this batch was applied before: a retry is harmless. Raises
         `Fenced` if the epoch is not the newest, `BatchRefused` if the batch can't follow what is there: its number was
-        applied with other commits, a row of a final view comes a second time, or a value may not be NULL.
+        applied with other commits, a row of a final view comes a second time, fewer rows than are `added` have keys
+        that no row has, or a value may not be NULL.
         When it returns, the batch survives the loss of power.
         """
 

@@ -44,6 +44,13 @@ def only_added(target: Target, batch: Batch) -> BatchRefused:
     return batch_refused(target, batch, "It deletes rows, and rows of this view are only added.")
 
 
+def check_added(target: Target, batch: Batch, inserted: int) -> None:
+    """Refuse a batch of which fewer rows were inserted than it adds: the others would take the place of rows."""
+    if batch.added is not None and inserted < batch.added:
+        count = batch.added - inserted
+        raise batch_refused(target, batch, f"{count} of its rows are new, and have keys of rows that are there.")
+
+
 def other_commits(target: Target, batch: Batch, known: Position) -> BatchRefused:
     """A batch whose number was applied before, with other commits."""
     reason = (

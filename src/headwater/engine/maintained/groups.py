@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.difference import difference, texts_of
+from headwater.engine.key import new_keys
 from headwater.engine.live import Effort
 from headwater.engine.maintained.arrangement import Arrangement
 from headwater.engine.parts import Groups, PartsView
@@ -46,8 +47,10 @@ class GroupsView(PartsView):
         names = self._names_of(rows)
         before = self._found(names)
         known = output_schema(self.planned).empty_table() if before is None else self._shown(before)
-        upserts, deletes = difference(known, self._shown(rows), self.key)
-        self._deliver(step, upserts, deletes, ledger, Effort(began_at, self._arranged.nbytes))
+        shown = self._shown(rows)
+        upserts, deletes = difference(known, shown, self.key)
+        new = new_keys(self.planned, shown, known)
+        self._deliver(step, upserts, deletes, new, ledger, Effort(began_at, self._arranged.nbytes))
         self._arranged.put(names, rows.rows)
         return rows
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from headwater.engine.difference import difference, texts_of
+from headwater.engine.key import new_keys
 from headwater.engine.live import Effort
 from headwater.engine.maintained.arrangement import Arrangement
 from headwater.engine.maintained.rows import FoundRows, names_in
@@ -80,7 +81,8 @@ class TracedView(SettleView):
         was, now = (rows.filter(mask).drop_columns([_NOW]) for mask in (pc.invert(rows[_NOW]), rows[_NOW]))
         upserts, deletes = difference(was, now, self.key)
         nbytes = sum(index.nbytes for index in self._indexes.values())
-        self._deliver(step, upserts, deletes, ledger, Effort(began_at, nbytes))
+        new = new_keys(self.planned, now, was)
+        self._deliver(step, upserts, deletes, new, ledger, Effort(began_at, nbytes))
         self._put(step)
         return rows.slice(0, 0)
 

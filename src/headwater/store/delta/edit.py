@@ -21,7 +21,7 @@ from headwater.store.delta.files import may_have
 from headwater.store.delta.values import encode
 from headwater.store.fit import fitted, last_of_each_key, not_written, whole, without_nulls
 from headwater.store.protocol import Batch, Target
-from headwater.store.refusals import batch_refused, only_added
+from headwater.store.refusals import batch_refused, check_added, only_added
 
 Read = Callable[[Mapping[str, Any], list[str] | None], pa.Table]
 """Reads a file: all columns or some."""
@@ -74,7 +74,7 @@ def edit(wanted: Wanted, batch: Batch, files: Mapping[str, Mapping[str, Any]], r
     key = list(wanted.target.key)
     if wanted.replaces:
         keys = pa.concat_tables([wanted.upserts.select(key), wanted.deletes])
-        return _replaced(wanted, keys, list(may_have(files, keys)) if keys.num_rows else [], read)
+        return _replaced(wanted, batch, keys, list(may_have(files, keys)) if keys.num_rows else [], read)
     if key and wanted.upserts.num_rows:
         keys = wanted.upserts.select(key)
         twice = last_of_each_key(_comparable(keys)) is not None
@@ -84,7 +84,7 @@ def edit(wanted: Wanted, batch: Batch, files: Mapping[str, Mapping[str, Any]], r
     return Edit((), wanted.upserts, None, wanted.upserts.num_rows)
 
 
-def _replaced(wanted: Wanted, keys: pa.Table, files: Sequence[Mapping[str, Any]], read: Read) -> Edit:
+def _replaced(wanted: Wanted, batch: Batch, keys: pa.Table, files: Sequence[Mapping[str, Any]], read: Read) -> Edit:
     upserts, count = wanted.upserts, wanted.upserts.num_rows
     parts = [read(add, None).select(upserts.column_names) for add in files]
     there = pa.concat_tables([upserts.slice(0, 0), *parts])
@@ -93,6 +93,7 @@ def _replaced(wanted: Wanted, keys: pa.Table, files: Sequence[Mapping[str, Any]]
     old, new = old[new < count], new[new < count]
     differs = _differ(there.take(pa.array(old)), upserts.take(pa.array(new)), wanted.target.key)
     inserted = np.setdiff1d(np.arange(count), new, assume_unique=True)
+    check_added(wanted.target, batch, len(inserted))
     old, changed = old[differs], new[differs]
     gone = np.concatenate([old, deleted])
     ends = np.cumsum([part.num_rows for part in parts])

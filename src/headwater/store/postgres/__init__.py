@@ -35,6 +35,7 @@ from headwater.store.protocol import Batch, Span, Target
 from headwater.store.refusals import (
     altered,
     batch_refused,
+    check_added,
     name_taken,
     other_plan,
 )
@@ -143,23 +144,24 @@ class PostgresStore(TableStore[VersionTables]):
         if self._books.was_applied(connection, target, batch):
             return False
         with _refusing(target, batch):
-            changes = self._write(connection, staging, batch.position.batch, rows)
+            changes = self._write(connection, staging, batch, rows)
         self._books.record_batch(connection, target, batch.position, self._now(), [changes])
         self._books.add_to_ledger(connection, target, batch.ledger)
         changelog.trim(connection, staging.tables, self._now() - self._retention)
         return True
 
-    def _write(self, connection: Connection, staging: Staging, batch: int, rows: Rows) -> int:
+    def _write(self, connection: Connection, staging: Staging, batch: Batch, rows: Rows) -> int:
         """Write the rows that are on the stage, and their changes; how many changed."""
-        tables = staging.tables
+        tables, number = staging.tables, batch.position.batch
         if not tables.replaces:
-            return min(connection.execute(statement).rowcount for statement in staging.add(batch))
+            return min(connection.execute(statement).rowcount for statement in staging.add(number))
         changes = 0
         for pattern in patterns_of(rows.deletes):
-            changes += connection.execute(staging.delete(batch, pattern)).rowcount
+            changes += connection.execute(staging.delete(number, pattern)).rowcount
         for pattern in patterns_of([rows.upserts[position] for position in tables.key]):
             connection.execute(staging.meet(pattern))
-        logged, *written = [connection.execute(statement).rowcount for statement in staging.write_met(batch)]
+        logged, *written = [connection.execute(statement).rowcount for statement in staging.write_met(number)]
+        check_added(tables.target, batch, written[-1])
         if sum(written) != logged:  # a row that was met isn't where it was: only someone else can have written it
             raise altered(self.place, tables.target.view, tables.target.version)
         return changes + logged

@@ -39,6 +39,7 @@ from headwater.store.redis.rows import Layout, Triple, mode_of, read_rows, tripl
 from headwater.store.refusals import (
     altered,
     batch_refused,
+    check_added,
     fenced,
     is_promoted,
     no_longer_kept,
@@ -155,6 +156,8 @@ class RedisStore(Remote):
                 raise other_commits(target, batch, Position(batch.position.batch, commits, _EPOCH))
             case "twice":
                 raise batch_refused(target, batch, f"A settled row comes a second time (key {said[1]}).")
+            case "taken":
+                check_added(target, batch, int(said[1]))
             case "lost":
                 cause = redis.ConnectionError("a part of the batch didn't arrive")
                 raise meaning(self.place, cause, "written") from cause
@@ -180,6 +183,7 @@ class RedisStore(Remote):
             int(ttl.total_seconds() * 1000),
             len(parcels) if staged else 0,
             2 * len(batch.ledger),
+            -1 if batch.added is None else batch.added,
             *(part for pair in batch.ledger.items() for part in pair),
             *([] if staged else parcels),
         )

@@ -50,7 +50,8 @@ end
 if tonumber(redis.call('HGET', state, 'rows') or '-1') ~= redis.call('HLEN', rows) then return {'altered'} end
 local staged, counts = tonumber(ARGV[11]), tonumber(ARGV[12])
 if redis.call('LLEN', stage) ~= staged then return {'lost'} end
-local given = 12 + counts
+local added = tonumber(ARGV[13])
+local given = 13 + counts
 local width = (layout == 'hash' or layout == 'sorted set') and 3 or 2
 local parcels = staged > 0 and staged or #ARGV - given
 
@@ -78,6 +79,21 @@ if mode == 'final' then
       end
       seen[key] = true
     end
+  end
+end
+
+if added >= 0 and mode == 'changes' then
+  local inserted = 0
+  for place = 1, parcels do
+    local part, keys = unpacked(place)
+    local known = redis.call('HMGET', rows, unpack(keys))
+    for i = 1, #keys do
+      if part[(i - 1) * width + 2] ~= '' and not known[i] then inserted = inserted + 1 end
+    end
+  end
+  if inserted < added then
+    redis.call('UNLINK', stage)
+    return {'taken', inserted}
   end
 end
 
@@ -156,7 +172,7 @@ redis.call('HSET', state, 'newest', batch, 'rows', count, 'sequence', string.for
 redis.call('HSET', v .. ':batches', batch, cjson.encode({commits, watermark, at, changed, reached}))
 redis.call('ZADD', v .. ':log', batch, batch)
 if changed > 0 then redis.call('ZADD', v .. ':changed', batch, batch) end
-for i = 13, given, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
+for i = 14, given, 2 do redis.call('HINCRBY', v .. ':ledger', ARGV[i], ARGV[i + 1]) end
 
 while true do
   local oldest = redis.call('ZRANGE', v .. ':log', 0, 0)[1]

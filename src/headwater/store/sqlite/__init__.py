@@ -26,6 +26,7 @@ from headwater.store.protocol import Batch, Snapshot, Span, Target
 from headwater.store.refusals import (
     altered,
     batch_refused,
+    check_added,
     name_taken,
     other_plan,
 )
@@ -154,7 +155,8 @@ class SqliteStore(TableStore[VersionTables]):
                 connection.executemany(tables.write_group, grouped(part, tables.group))
                 connection.executemany(tables.write, zip(*(column[whole:] for column in part), strict=True))
             if isinstance(tables.record, Copies):
-                connection.execute(tables.record.copy_new, (last,))
+                inserted = connection.execute(tables.record.copy_new, (last,)).rowcount
+                check_added(tables.target, batch, inserted)
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and tables.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"

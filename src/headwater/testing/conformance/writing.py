@@ -112,6 +112,20 @@ class Writing:
         assert rows_of(store) == {("a", 1, "1.00"), (None, 1, "1.00"), ("a", 2, "5.00")}
         assert (store.position("spend", 1), store.ledger("spend", 1)) == (position(1), {"used": 3})
 
+    def test_a_row_that_is_added_takes_nobodys_place(self, store: Store) -> None:
+        epoch = store.open(SPEND, "plan")
+        store.apply(SPEND, epoch, replace(batch(0, [("a", 1, 1), (None, 1, 1), ("c", 1, 1)], used=3), added=3))
+        mixed = [("a", 1, 2), ("b", 1, 1), ("c", 1, 5)]
+        store.apply(SPEND, epoch, replace(batch(1, mixed, deletes=[("c", 1)], used=3), added=1))
+        rows = rows_of(store)
+        for key in ("a", None):
+            taken = replace(batch(2, [("d", 1, 1), (key, 1, 1), ("c", 1, 6)], deletes=[("b", 1)], used=3), added=2)
+            with refuses(BatchRefused, match="can't take batch 2") as refused:
+                store.apply(SPEND, epoch, taken)
+            assert "1 of its rows are new" in str(refused.value)
+        assert (rows_of(store), store.position("spend", 1)) == (rows, position(1))
+        assert store.apply(SPEND, epoch, replace(batch(2, [("d", 1, 1)], used=1), added=1))
+
     def test_rows_without_a_key_are_added_in_their_order(self, store: Store) -> None:
         epoch = store.open(ADDED, "plan")
         store.apply(ADDED, epoch, batch(0, [("b", 1, 1), ("a", 1, 1), ("b", 1, 1)], target=ADDED))
