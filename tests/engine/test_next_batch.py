@@ -62,3 +62,37 @@ def test_a_query_that_is_behind_does_not_wait(tmp_path: Path) -> None:
         stream = LogStream(log, COLUMNS, Limits(max_commits=1), NextBatch([log], watch))
         first = stream.latest(START)
         assert (first["commit"], stream.latest(first)["commit"]) == (1, 2)
+
+
+def test_a_query_stands_at_a_meeting_closes_what_is_due_there_and_goes_on_when_it_is_over(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    meeting: dict[TopicLog, int] | None = {log: 2}
+    with Watch([log]) as watch:
+        stream = LogStream(log, COLUMNS, Limits(), NextBatch([log], watch, lambda: meeting))
+        first = stream.latest(START)
+        for number in (2, 3, 4):
+            log.append(sales(number))
+        assert watch.wait({log: 3}, cut_off)
+        met = stream.latest(first)
+        assert met == {"commit": 2, "tick": 0}
+        closed = once_more(stream, met)
+        assert closed == {"commit": 2, "tick": 1}
+        assert {stream.latest(closed)["commit"] for _ in range(5)} == {2}
+        meeting = None
+        assert once_more(stream, closed) == {"commit": 4, "tick": 0}
+
+
+def test_a_query_that_has_missed_a_meeting_goes_on(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    meeting: dict[TopicLog, int] | None = None
+    with Watch([log]) as watch:
+        stream = LogStream(log, COLUMNS, Limits(), NextBatch([log], watch, lambda: meeting))
+        at = stream.latest(START)
+        log.append(sales(2))
+        assert watch.wait({log: 1}, cut_off)
+        at = once_more(stream, at)
+        meeting = {log: 1}
+        log.append(sales(3))
+        while at["commit"] < 3:
+            at = once_more(stream, at)
+        assert at == {"commit": 3, "tick": 0}

@@ -29,6 +29,7 @@ class Follower:
 
     def __init__(self, place: Place, name: str, step: Step) -> None:
         self.name = name
+        self.meeting: int | None = None
         self.halted = threading.Event()
         self.steps: list[int] = []
         self.failure: Exception | None = None
@@ -43,7 +44,7 @@ class Follower:
     def _follow(self) -> None:
         try:
             own = self._place.pulses.of([self._place.log])
-            with own.member({"orders": self._place.log}, self.halted.is_set) as member:
+            with own.member({"orders": self._place.log}, self.halted.is_set, self._meets) as member:
                 commits = None
                 while (commits := member.turn(commits)) is not None:
                     self._step(commits["orders"])
@@ -51,6 +52,9 @@ class Follower:
                     self.steps.append(commits["orders"])
         except ArithmeticError as failure:
             self.failure = failure
+
+    def _meets(self) -> dict[TopicLog, int] | None:
+        return None if self.meeting is None else {self._place.log: self.meeting}
 
     def end(self) -> None:
         self.halted.set()
@@ -250,3 +254,37 @@ def test_a_view_at_the_head_has_nothing_to_do_and_ends_at_once(place: Place) -> 
     until(lambda: follower.steps == [0])
     follower.end()
     assert follower.steps == [0]
+
+
+def test_who_stands_at_a_meeting_holds_up_nobody_and_catches_up_without_a_new_commit(place: Place) -> None:
+    one, other = place.follow("one"), place.follow("other")
+    place.until_together(one, other)
+    stand = place.log.head + 2
+    one.meeting = stand
+    for _ in range(5):
+        place.beat(other)
+    until(lambda: one.at == stand)
+    assert other.at == place.log.head > stand
+    one.meeting = None
+    until(lambda: one.at == place.log.head)
+    place.until_together(one, other)
+
+
+def test_who_has_missed_a_meeting_goes_on(place: Place) -> None:
+    one = place.follow("one")
+    place.until_together(one)
+    one.meeting = place.log.head - 1
+    place.beat(one)
+
+
+def test_who_was_away_when_the_newest_beat_began_reads_it_without_a_new_commit(place: Place) -> None:
+    may_go = threading.Event()
+    may_go.set()
+    slow = place.follow("slow", lambda _: (may_go.wait(PATIENCE), None)[1])
+    other = place.follow("other")
+    place.until_together(slow, other)
+    may_go.clear()
+    place.beat(other)
+    place.beat(other)
+    may_go.set()
+    until(lambda: slow.at == place.log.head)

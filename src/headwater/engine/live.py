@@ -24,7 +24,7 @@ from headwater.engine.batch import as_arrow
 from headwater.engine.checkpoint import Checkpoint
 from headwater.engine.failure import failure_of
 from headwater.engine.key import check_key, new_keys
-from headwater.engine.next_batch import NextBatch
+from headwater.engine.next_batch import Meets, NextBatch, no_meeting
 from headwater.engine.operators import lost_in
 from headwater.engine.scan import live_scan
 from headwater.engine.typed import check_frame, typed
@@ -123,9 +123,9 @@ class LiveView:
         """Read the topics up to their heads, as they are now, and return when every change was delivered."""
         self._run(spark, options, None)
 
-    def follow(self, spark: SparkSession, options: Mapping[str, str], watch: Watch) -> None:
-        """Read the topics as they grow, until the query is stopped; `watch` wakes it."""
-        self._run(spark, options, NextBatch(self.logs.values(), watch))
+    def follow(self, spark: SparkSession, options: Mapping[str, str], watch: Watch, meets: Meets = no_meeting) -> None:
+        """Read the topics as they grow, until the query is stopped; `watch` wakes it, and at meetings it stands."""
+        self._run(spark, options, NextBatch(self.logs.values(), watch, meets))
 
     def _run(self, spark: SparkSession, options: Mapping[str, str], next_batch: NextBatch | None) -> None:
         run = _Run(spark, f"{self.planned.name} {uuid4()}", Tally(), [], datetime.now(UTC))

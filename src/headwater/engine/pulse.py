@@ -7,7 +7,7 @@ bring together: the last one writes it for all, in one transaction of a store th
 Nobody is held up by one that is slow. A beat that hears nothing of its last members for a while goes on without them:
 they are *apart*, write for themselves and catch up with the beat that is the newest by then, until a step of theirs
 takes no longer than those of others. So is one that begins, for the steps in which plans are made. One that fails has
-left.
+left. One that stands at a meeting (`next_batch`) lets beats go by, and catches up with them when it is over.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from functools import cached_property
 from statistics import median_low
 from typing import Any
 
+from headwater.engine.next_batch import MEETING, Meets, bounded, no_meeting
 from headwater.log import TopicLog
 from headwater.log.cut import newest_cut, shared
 from headwater.log.watch import Watch
@@ -49,6 +50,8 @@ class Member:
     pulse: Pulse
     names: Mapping[str, TopicLog]
     halted: Callable[[], bool]
+    meets: Meets = no_meeting
+    meeting: Mapping[TopicLog, int] | None = None
     is_apart: bool = True
     is_waiting: bool = False
     is_stepping: bool = False
@@ -70,16 +73,26 @@ class Member:
         """Look whether it shall end, as `halted` says."""
         self.pulse.look()
 
+    def look_for_meeting(self) -> None:
+        """See whether it is to stand at some commits; not if it has read more than these."""
+        meeting, commits = self.meets(), self.commits
+        is_missed = commits is None or any(
+            commits[name] > (meeting or {}).get(log, commits[name]) for name, log in self.names.items()
+        )
+        self.meeting = None if is_missed else meeting
+
     def is_behind(self, upto: Mapping[TopicLog, int]) -> bool:
         """Tells whether it has something to do up to these commits; who begins has to look."""
         commits = self.commits
-        return (
-            self.took is None or commits is None or any(upto[log] > commits[name] for name, log in self.names.items())
-        )
+        if self.took is None or commits is None:
+            return True
+        most = bounded(upto, self.meeting or {})
+        return any(most[log] > commits[name] for name, log in self.names.items())
 
     def upto(self, upto: Mapping[TopicLog, int]) -> dict[str, int]:
         """The commits that a step goes up to, by their names."""
-        return {name: max(upto[log], (self.commits or {}).get(name, 0)) for name, log in self.names.items()}
+        most = bounded(upto, self.meeting or {})
+        return {name: max(most[log], (self.commits or {}).get(name, 0)) for name, log in self.names.items()}
 
     def leave_core(self) -> None:
         """Leave the core to others."""
@@ -152,12 +165,15 @@ class Pulse:
         self._beat = _Beat(dict.fromkeys(self._logs, -1))
         self._seen = self._beat.upto
         self._rests_until = 0.0
+        self._looked_at = 0.0
         self._is_watched = False
 
     @contextmanager
-    def member(self, names: Mapping[str, TopicLog], halted: Callable[[], bool]) -> Iterator[Member]:
+    def member(
+        self, names: Mapping[str, TopicLog], halted: Callable[[], bool], meets: Meets = no_meeting
+    ) -> Iterator[Member]:
         """Be a member, with these names for the logs, until `halted`; whoever fails has left."""
-        member = Member(self, names, halted)
+        member = Member(self, names, halted, meets)
         with self._changed:
             self._members.add(member)
         try:
@@ -184,6 +200,7 @@ class Pulse:
                 self._wait()
             member.is_waiting = False
             self._changed.notify_all()  # the one who waits for all may be this one
+            member.look_for_meeting()
             upto = member.upto(self._beat.upto)
         if member.halted():
             return None
@@ -218,7 +235,11 @@ class Pulse:
     def _begin(self) -> None:
         """Begin a beat, if there is something new and the rest after the last one is over."""
         heads = self._watch.heads(self._logs)
-        if heads == self._seen or time.monotonic() < self._rests_until:
+        self._look_for_meetings()
+        if heads == self._seen:
+            self._leave_late()
+            return
+        if time.monotonic() < self._rests_until:
             return
         self._seen = heads
         upto = self._cut(heads)
@@ -228,6 +249,22 @@ class Pulse:
         away = {member for member in here if member.is_behind(upto)}
         self._beat = _Beat(upto, away, set(away))
         self._changed.notify_all()
+
+    def _look_for_meetings(self) -> None:
+        """See who is to stand at a meeting, every so often; each looks for itself before it steps."""
+        if (now := time.monotonic()) - self._looked_at >= MEETING.total_seconds():
+            self._looked_at = now
+            for member in self._members:
+                if member.is_waiting:
+                    member.look_for_meeting()
+
+    def _leave_late(self) -> None:
+        """Let those step by themselves who were away when the newest beat began, or stood at a meeting."""
+        late = [one for one in self._members if one.is_waiting and not one.is_apart and one.is_behind(self._beat.upto)]
+        for member in late:
+            member.is_apart = True
+        if late:
+            self._changed.notify_all()
 
     def _cut(self, heads: Mapping[TopicLog, int]) -> Mapping[TopicLog, int]:
         """The newest cut of the logs; of those that share no transactions with others, what was seen."""

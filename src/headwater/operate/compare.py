@@ -1,5 +1,8 @@
 """Comparison of two versions of a view at one cut: rows only in the one, only in the other, and changed.
 
+A cut is what both have read, and have written all that is due by. Where their batches ended at none lately, they are
+asked to a *meeting*: the runs of both stop at the commits that are the heads then, and go on when that was seen.
+
 Rows are told apart by the view's key and counted exactly. Without a key, or under another one, whole rows are compared,
 as many times as they are there. Floating-point values are compared as `verify` does, to nine significant digits.
 """
@@ -7,25 +10,33 @@ as many times as they are there. Floating-point values are compared as `verify` 
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from headwater.engine.digits import rounded
 from headwater.errors import NotReached
-from headwater.operate.cut import POLL, Source, ViewAt, newest_cut, not_reached
+from headwater.operate.cut import POLL, Source, Stand, ViewAt, newest_cut, not_reached
 from headwater.plan import PlannedView
 from headwater.store import Position, Store, Version
 from headwater.waiting import wait_for
 
 EXAMPLES = 5
 """So many rows of each kind are shown."""
+MEETING = timedelta(seconds=2)
+"""Versions are made to stand for so long at first until both have come to a meeting, each time for twice as long."""
+Meet = Callable[[timedelta], "AbstractContextManager[Mapping[str, int]]"]
+"""Asks the runs of both versions to stand at commits, for so long at most; gives the commits."""
+HasClosed = Callable[[int], bool]
 Row = dict[str, Any]
 Rows = tuple[Row, Row]
 """A row as both versions have it."""
@@ -158,18 +169,24 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Pair:
-    """The two versions of a view that are compared, each with its plan if that is known."""
+    """The two versions of a view that are compared, with the plans that they are run by.
+
+    `has_closed` tells of the batches of each which have written all that is due by what they have read.
+    """
 
     old: Version
     new: Version
     store: Store
     planned: PlannedView
-    before: PlannedView | None = None
+    before: PlannedView
+    meet: Meet
+    has_closed: tuple[HasClosed, HasClosed]
 
     @property
     def sources(self) -> tuple[Source, Source]:
         """Both, to be read."""
-        return Source(self.before or self.planned, self.store, self.old), Source(self.planned, self.store, self.new)
+        old, new = self.has_closed
+        return Source(self.before, self.store, self.old, old), Source(self.planned, self.store, self.new, new)
 
     @property
     def key(self) -> Sequence[str]:
@@ -186,7 +203,10 @@ class Pair:
 
     def at_one_cut(self, wait: timedelta) -> tuple[ViewAt, ViewAt]:
         """The rows of both, true for the same commits; `NotReached` if waited in vain."""
-        read = wait_for(self._by_watermark if self.apart else self._by_commits, wait, every=POLL)
+        if self.apart:
+            read = wait_for(self._by_watermark, wait, every=POLL)
+        else:
+            read = self._by_commits() or self._at_meeting(wait)
         if read is None:
             raise self._not_reached(wait)
         return read
@@ -194,16 +214,39 @@ class Pair:
     def _now(self) -> Pair:
         versions = {version.target.version: version for version in self.store.versions(self.planned.name)}
         old, new = versions[self.old.target.version], versions[self.new.target.version]
-        return Pair(old, new, self.store, self.planned, self.before)
+        return replace(self, old=old, new=new)
 
     def _by_commits(self) -> tuple[ViewAt, ViewAt] | None:
         sources = self._now().sources
         now = [list(islice(source.stands(), 1)) for source in sources]
-        stands = newest_cut(now) or newest_cut([list(source.stands()) for source in sources])
-        if not stands:
+        return _read(sources, newest_cut(now) or newest_cut([list(source.stands()) for source in sources]))
+
+    def _at_meeting(self, wait: timedelta) -> tuple[ViewAt, ViewAt] | None:
+        """Both at commits at which their runs stop; these are the heads, since nobody has read more."""
+        until, longest = time.monotonic() + wait.total_seconds(), MEETING
+        while (rest := until - time.monotonic()) > 0:
+            patience = min(longest, timedelta(seconds=rest))
+            with self.meet(patience) as commits:
+                stands = wait_for(partial(self._met, commits), patience, every=POLL / 2)
+            if isinstance(stands, list) and (read := _read(self._now().sources, stands)) is not None:
+                return read
+            longest = longest if stands == "missed" else 2 * longest
+        return None
+
+    def _met(self, commits: Mapping[str, int]) -> list[Stand] | Literal["missed"] | None:
+        """The stands of both at a meeting, once they are there."""
+        pair = self._now()
+        one, other = pair.old.position, pair.new.position
+        if one is None or other is None:
             return None
-        old, new = (source.at(stand) for source, stand in zip(sources, stands, strict=True))
-        return (old, new) if old is not None and new is not None else None
+        reached = [dict(one.commits), dict(other.commits)]
+        if any(at[name] > commit for at in reached for name, commit in commits.items()):
+            return "missed"
+        is_there = all(at[name] == commit for at in reached for name, commit in commits.items())
+        closed, closed_too = self.has_closed
+        if not (is_there and closed(one.batch) and closed_too(other.batch)):
+            return None
+        return [Stand(at.batch, dict(at.commits)) for at in (one, other)]
 
     def _by_watermark(self) -> tuple[ViewAt, ViewAt] | None:
         """Both as they are, if they have come to the same watermark and stay there while they are read."""
@@ -211,14 +254,23 @@ class Pair:
         one, other = pair.old.position, pair.new.position
         if one is None or other is None or one.watermark != other.watermark:
             return None
-        read = [source.at(next(source.stands())) for source in pair.sources]
+        stands = [next(source.stands(), None) for source in pair.sources]
+        if [stand and stand.batch for stand in stands] != [one.batch, other.batch]:
+            return None  # what is due isn't written yet
+        read = _read(pair.sources, [stand for stand in stands if stand])
         again = self._now()
-        if (again.old.position, again.new.position) != (one, other):
-            return None
-        return (read[0], read[1]) if read[0] is not None and read[1] is not None else None
+        return read if (again.old.position, again.new.position) == (one, other) else None
 
     def _not_reached(self, wait: timedelta) -> NotReached:
         return not_reached(self._now().sources, wait)
+
+
+def _read(sources: tuple[Source, Source], stands: Sequence[Stand] | None) -> tuple[ViewAt, ViewAt] | None:
+    """The rows of both at their stands, if there are any and the rows can be told."""
+    if not stands:
+        return None
+    old, new = (source.at(stand) for source, stand in zip(sources, stands, strict=True))
+    return (old, new) if old is not None and new is not None else None
 
 
 def is_as_far(new: Position | None, old: Position | None, apart: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ changes behind the stand afterwards, so that whatever was written in between is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
@@ -47,11 +47,15 @@ class ViewAt:
 
 @dataclass(frozen=True)
 class Source:
-    """A view that is read: the version that is served, and the store that has it."""
+    """A view that is read: the version that is served, and the store that has it.
+
+    `has_closed` tells of a batch whether it has written all that was due by what it had read.
+    """
 
     planned: PlannedView
     store: Store
     version: Version
+    has_closed: Callable[[int], bool] = lambda _: True
 
     @property
     def number(self) -> int:
@@ -63,13 +67,15 @@ class Source:
         position = self.version.position
         if position is None:
             return
-        yield _stand(position)
+        if self.has_closed(position.batch):
+            yield _stand(position)
         try:
             first = max(-1, position.batch - BACK)
             earlier = [_stand_of(changes) for changes in self._changes(first)]
         except PositionRefused:
             return
-        yield from (stand for stand in reversed(earlier) if stand.batch < position.batch)
+        before = (stand for stand in reversed(earlier) if stand.batch < position.batch)
+        yield from (stand for stand in before if self.has_closed(stand.batch))
 
     def at(self, stand: Stand) -> ViewAt | None:
         """The rows at a stand; None if batches come too fast for rows that can't be told apart."""

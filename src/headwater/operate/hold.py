@@ -67,6 +67,25 @@ class Holds:
         """The versions to be fed beside the one that a run works on, if it isn't among them."""
         return {*self.kept(view), *({served} if served is not None and self.is_held(view) else ())}
 
+    # Meetings of versions
+
+    @contextmanager
+    def meet(self, view: str, commits: Mapping[str, int], longest: timedelta) -> Iterator[None]:
+        """Meanwhile let the versions of a view that are run stand at these commits, for so long at most."""
+        until = self.now() + longest
+        put(self._path(view, "meeting"), json.dumps({"commits": dict(commits), "until": until.isoformat()}))
+        try:
+            yield
+        finally:
+            self._path(view, "meeting").unlink(missing_ok=True)
+
+    def meeting(self, view: str) -> dict[str, int] | None:
+        """The commits at which the versions of a view shall stand; None if they needn't."""
+        record = _read(self._path(view, "meeting"))
+        if not record or datetime.fromisoformat(record["until"]) <= self.now():
+            return None
+        return dict(record["commits"])
+
     # Promotions of a version
 
     @contextmanager

@@ -50,9 +50,13 @@ def _is_closed(catalog: Catalog, planned: PlannedView, number: int) -> bool:
     """Tells whether all is written that is due by the commits that were read; each step of a settled view does so."""
     if planned.is_settled:
         return True
+    return catalog.versions(planned).checkpoint(number).is_closed(by_clock=closes_by_clock(planned))
+
+
+def closes_by_clock(planned: PlannedView) -> bool:
+    """Tells whether a view that runs live has rows that are due without new events, one batch behind those that are."""
     streaming = planned.physical.streaming
-    assert streaming is not None
-    return catalog.versions(planned).checkpoint(number).is_closed(by_clock=streaming.stamped)
+    return streaming is not None and streaming.stamped
 
 
 def _is_everywhere(catalog: Catalog, planned: PlannedView, number: int, position: Position) -> bool:

@@ -142,7 +142,7 @@ class ViewRuns:
                 how = replace(self._how(halt, report, options), watch=watch, pulses=pulses, waits=wait)
                 run = partial(self._follow, how)
                 keeper = Keeper(run, catalog.wishes, report, ended, halt, stays, takes_new=not names)
-                quiet = replace(how, report=_silent)
+                quiet = replace(how, report=_silent, waits=False)  # whoever had the version lets go of it soon
                 feeding = Feeding(catalog, halt, lambda beside, own: self._feed(replace(quiet, halt=own), beside))
                 with meanwhile("feeding versions that are kept", feeding.look, POLL):
                     done = self._kept(keeper, kept)

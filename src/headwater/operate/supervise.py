@@ -110,6 +110,11 @@ class Work:
     speeds: Speeds | None = None
     holds: Holds | None = None
 
+    def meeting(self) -> Mapping[TopicLog, int] | None:
+        """The commits at which versions of the view are to stand, to be compared; None if they needn't."""
+        commits = self.holds.meeting(self.planned.name) if self.holds is not None else None
+        return None if commits is None else {log: commits[name] for name, log in self.logs.items() if name in commits}
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -344,7 +349,7 @@ class Run:
         if self.how.watch is None:
             view.catch_up(self.work.spark, self.how.options)
         else:
-            view.follow(self.work.spark, self.how.options, self.how.watch)
+            view.follow(self.work.spark, self.how.options, self.how.watch, self.work.meeting)
 
     def _derived(self, target: Target) -> Derived | None:
         """The view's derived topic, if others read it."""
@@ -382,7 +387,7 @@ class Run:
         """Follow in step with the other views that read the same logs."""
         assert self.how.pulses is not None
         pulse = self.how.pulses.of(self.work.logs.values())
-        with pulse.member(self.work.logs, lambda: self.how.halt.is_wanted) as member:
+        with pulse.member(self.work.logs, lambda: self.how.halt.is_wanted, self.work.meeting) as member:
             self.how.halt.watch(member)
             self.gather = member.bring
             try:

@@ -7,17 +7,22 @@ with both behind it. What is cut off, by whatever, has either changed nothing or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pyarrow as pa
 
 from headwater.errors import PromotionRefused
+from headwater.log.cut import cut_by_name
+from headwater.model import Emit
 from headwater.operate.catalog import Catalog
-from headwater.operate.compare import EXAMPLES, Compared, Pair, compared, is_as_far
+from headwater.operate.compare import EXAMPLES, Compared, HasClosed, Pair, compared, is_as_far
 from headwater.operate.cut import POLL, ViewAt
 from headwater.operate.hold import KEEP_OLD
+from headwater.operate.rest import closes_by_clock
 from headwater.operate.table import readable_rows
 from headwater.plan import PlannedView
 from headwater.query import Engine, answer, parse
@@ -204,7 +209,27 @@ class Swaps:
                 view=planned.name,
             )
         chosen = newer[-1]
-        return Pair(served, chosen, store, self._plan_of(planned, chosen), self._plan_of(planned, served))
+        plans = self._plan_of(planned, served), self._plan_of(planned, chosen)
+        closed = (self._closed(plans[0], served), self._closed(plans[1], chosen))
+        return Pair(served, chosen, store, plans[1], plans[0], partial(self._meet, plans), closed)
+
+    @contextmanager
+    def _meet(self, plans: tuple[PlannedView, PlannedView], longest: timedelta) -> Iterator[Mapping[str, int]]:
+        """Let both versions stand at the heads of what both read, as they are now."""
+        read = {scan.relation for scan in plans[0].reading}
+        commits = cut_by_name({name: log for name, log in self.catalog.logs(plans[1]).items() if name in read})
+        with self.catalog.holds.meet(plans[0].name, commits, longest):
+            yield commits
+
+    def _closed(self, plan: PlannedView, version: Version) -> HasClosed:
+        """Tells of a version's batches whether they have written all that is due by what they had read.
+
+        What is emitted as it changes is so at once; of rows that are emitted when they are final, a live view writes
+        those that are due in a batch of its own.
+        """
+        if plan.is_settled or plan.emit is not Emit.FINAL or not closes_by_clock(plan):
+            return lambda _: True
+        return self.catalog.versions(plan).checkpoint(version.target.version).has_closed
 
     def _plan_of(self, planned: PlannedView, version: Version) -> PlannedView:
         """The plan that a version was built by; today's, if it wasn't kept."""
