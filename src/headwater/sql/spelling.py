@@ -79,6 +79,8 @@ def _must_be_apart(node: exp.Expr) -> bool:
         return False
     if isinstance(around, exp.Bracket | exp.Collate | exp.Dot) and node.arg_key != "this":
         return False
+    if isinstance(node, exp.BitwiseNot) and isinstance(around, exp.BitwiseNot):
+        return True  # ~~ is another operator
     if own == other:
         is_first = node.arg_key == "this" and not isinstance(around, _COMPARISONS)
         return not is_first and not isinstance(around, _BESIDE_ITSELF)
