@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.engine.events import EventsView
 from headwater.engine.maintained.groups import GroupsView
 from headwater.engine.maintained.traced import TracedView
 from headwater.engine.partitions import PartitionsView
@@ -14,6 +15,7 @@ _EXECUTORS: dict[Executor, type[SettleView]] = {
     "slices": SettleView,
     "parts": PartsView,
     "partitions": PartitionsView,
+    "events": EventsView,
     "groups": GroupsView,
     "traces": TracedView,
 }

@@ -160,7 +160,7 @@ class Slice(Span):
             return _where(rows, [*tests, F.col(NEW)]).select(*shown, final, F.lit(False).alias(OPEN))
         tests += [] if after is None else [F.col(FINAL) > F.lit(after)]
         tests += [] if until is None else [F.col(FINAL) <= F.lit(until)]
-        keys = [F.col(PARTS)] if self.step.touched else []
+        keys = [F.col(PARTS)] if self.step.touched or self.step.asks else []
         return _where(rows, tests).select(*shown, FINAL, (F.col(FINAL) > F.lit(self.settled_at)).alias(OPEN), *keys)
 
     def groups(self, tally: Tally | None, known: Known | None) -> DataFrame:

@@ -12,22 +12,25 @@ sees them. A slice of a second over an hour of many keys becomes small that way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial, reduce
+from functools import cache, cached_property, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
+from headwater.engine.maintained.rows import in_log_order, names_in
 from headwater.engine.scan import columns_of, files_of, paced_by
 from headwater.engine.source import arrow_schema
+from headwater.engine.table_rows import TableRows
 from headwater.log import TopicLog
 from headwater.log.columns import KeptColumns
 from headwater.log.datafile import DataFile
 from headwater.operators import Scan
 from headwater.plan import PlannedView
 from headwater.plan.physical.pace import Pace
+from headwater.plan.physical.step import LookUp
 
 FEW, MANY = 50_000, 5_000_000
 """The most rows of a small step, and the most that it may look at to find them."""
@@ -95,8 +98,8 @@ class SmallSlices:
         recent = cache(partial(self._recent, reaches)) if copies or self._size(reaches) > FEW else None
         for number, scan in enumerate(self.planned.scans):
             log, reach = self.logs[scan.relation], reaches[scan.relation]
-            if asked := self._asked_for(log, scan, tables):
-                rows = read_again(log, partial(self._looked_up, log, scan, reach, asked))
+            if scan.kind == "table" and self._look_ups(scan):
+                rows = self._looked_up(scan, reach, tables)
             else:
                 keys = self._keys[number] if self._keys else ()
                 rows = read_again(log, partial(self._found, log, scan, reach, keys, recent))
@@ -108,29 +111,49 @@ class SmallSlices:
     def _with_known(self, reaches: Mapping[str, Reach], tables: dict[Scan, pa.Table]) -> Mapping[Scan, pa.Table] | None:
         """These rows, and of tables that are looked up the changes of keys that they ask for; None if too many."""
         for scan in self.planned.looked_up:
-            log, last = self.logs[scan.relation], reaches[scan.relation].last
-            asked = self._asked_for(log, scan, tables)
-            rows = read_again(log, partial(self._changes, log, scan, last, asked))
+            rows = self.changes_of(scan, reaches[scan.relation].last, tables)
             if rows is None:
                 return None
             tables[scan] = rows
         return tables
 
-    def _changes(
-        self, log: TopicLog, scan: Scan, last: int, asked: Sequence[Mapping[str, pa.Array]]
+    def changes_of(
+        self, scan: Scan, last: int, tables: Mapping[Scan, pa.Table], passed: datetime | None = None
     ) -> pa.Table | None:
-        """The changes of keys that are asked for, of all if that isn't known."""
-        if asked and not any(len(values) for each in asked for values in each.values()):  # a tick asks for nothing
+        """The changes of a table that rows ask for, of all its rows if that isn't known; None if they are too many.
+
+        They are in the order of the log. None asks for the table as it was where events have `passed`, or earlier.
+        """
+        log = self.logs[scan.relation]
+        if not (looks := self._look_ups(scan)):
+            return read_again(log, partial(self._all_of, log, scan, last))
+        parts = []
+        for keys, names in self._asked_for(looks, tables).items():
+            if not len(names):  # a tick asks for nothing
+                continue
+            held = self._tables.setdefault(
+                (scan, keys), TableRows(log, scan, self.pace, keys, self.kept, self.planned.view.grace)
+            )
+            rows = read_again(log, partial(held.find, names, last, passed))
+            if rows is None:
+                return None
+            parts.append(rows)
+        if not parts:
             return self._filtered(log, scan, [], [])
+        rows = in_log_order(pa.concat_tables(parts))
+        return rows if rows.num_rows <= FEW else None
+
+    @cached_property
+    def _tables(self) -> dict[tuple[Scan, tuple[str, ...]], TableRows]:
+        """The rows of tables by the columns that they are asked for by."""
+        return {}
+
+    def _all_of(self, log: TopicLog, scan: Scan, last: int) -> pa.Table | None:
         files = log.snapshot().between(0, last)
-        if sum(file.rows for file in files) > (MANY if asked else FEW):
+        if sum(file.rows for file in files) > FEW:
             return None
-        masks = []
-        for file in files:
-            read = pc.less_equal(self.kept.read(log, file, ["_commit"])["_commit"], last)
-            masks.append(reduce(pc.or_, [self._among(log, file, each, read) for each in asked]) if asked else read)
-        few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
-        return self._filtered(log, scan, files, masks) if few else None
+        masks = [pc.less_equal(self.kept.read(log, file, ["_commit"])["_commit"], last) for file in files]
+        return self._filtered(log, scan, files, masks)
 
     def gone(
         self, commits: Mapping[str, int], between: tuple[datetime, datetime] | None
@@ -159,18 +182,22 @@ class SmallSlices:
             masks.append(pc.and_(within, pc.less_equal(rows["_commit"], last)))
         return self._filtered(log, scan, files, masks)
 
-    def _asked_for(
-        self, log: TopicLog, scan: Scan, tables: Mapping[Scan, pa.Table]
-    ) -> Sequence[Mapping[str, pa.Array]]:
-        """The values of a table's columns that rows read before ask for, by each who asks; nothing if all may be."""
+    def _look_ups(self, scan: Scan) -> list[LookUp]:
+        """The ways in which rows of a table are asked for; none if any may be."""
         step = self.planned.physical.step
-        look_ups = [look_up for look_up in step.looked_up if look_up.table == scan.relation] if step else []
-        kinds = log.topic.schema
+        looks = [look_up for look_up in step.looked_up if look_up.table == scan.relation] if step else []
+        return looks if all(look_up.columns for look_up in looks) else []
 
-        def values(column: str, topic: str, theirs: str) -> pa.Array:
-            return pc.unique(pa.chunked_array(_columns(tables, topic, theirs), kinds.field(column).type))
-
-        return [{names[0]: values(*names) for names in look_up.columns} for look_up in look_ups]
+    def _asked_for(self, looks: Sequence[LookUp], tables: Mapping[Scan, pa.Table]) -> dict[tuple[str, ...], pa.Array]:
+        """The texts of the rows of a table that rows read before ask for, by the columns that they name."""
+        found: dict[tuple[str, ...], list[pa.Array]] = {}
+        for look_up in looks:
+            columns = sorted(look_up.columns)
+            topics, own = {topic for _, topic, _ in columns}, tuple(column for _, _, column in columns)
+            asking = [rows for scan, rows in tables.items() if scan.relation in topics]
+            texts = [names_in(rows, own) for rows in asking if set(own) <= set(rows.column_names)]
+            found.setdefault(tuple(theirs for theirs, _, _ in columns), []).extend(texts)
+        return {keys: pc.unique(pa.chunked_array(texts, pa.large_string())) for keys, texts in found.items()}
 
     def _size(self, reaches: Mapping[str, Reach]) -> int:
         """The rows of the files that are looked at."""
@@ -224,19 +251,19 @@ class SmallSlices:
         few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
         return self._filtered(log, scan, files, masks) if few else None
 
-    def _looked_up(
-        self, log: TopicLog, scan: Scan, reach: Reach, asked: Sequence[Mapping[str, pa.Array]]
-    ) -> pa.Table | None:
+    def _looked_up(self, scan: Scan, reach: Reach, tables: Mapping[Scan, pa.Table]) -> pa.Table | None:
         """The changes of a table that are new, or of keys that are asked for."""
-        files = log.snapshot().between(0, reach.last)
-        if sum(file.rows for file in files) > MANY:
-            return None
-        masks = []
-        for file in files:
-            commit = self.kept.read(log, file, ["_commit"])["_commit"]
-            new, read = pc.greater(commit, reach.after), pc.less_equal(commit, reach.last)
-            among = [self._among(log, file, values, read) for values in asked]
-            masks.append(reduce(pc.or_, among, pc.and_(new, read)))
+        asked, new = self.changes_of(scan, reach.last, tables), self.new_of(scan, reach)
+        return None if asked is None or new is None else in_log_order(pa.concat_tables([asked, new]))
+
+    def new_of(self, scan: Scan, reach: Reach) -> pa.Table | None:
+        """The rows of a scan that are new; None if they are too many."""
+        log = self.logs[scan.relation]
+        return read_again(log, partial(self._new, log, scan, replace(reach, only_new=True)))
+
+    def _new(self, log: TopicLog, scan: Scan, reach: Reach) -> pa.Table | None:
+        files = log.snapshot().between(reach.after + 1, reach.last)
+        masks = [self._mask(log, file, scan, reach, None) for file in files]
         few = sum(pc.sum(mask).as_py() or 0 for mask in masks) <= FEW
         return self._filtered(log, scan, files, masks) if few else None
 
@@ -278,12 +305,6 @@ class SmallSlices:
         names = columns_of(scan, self.pace)
         parts = [self.kept.read(log, file, names).filter(mask) for file, mask in zip(files, masks, strict=True)]
         return pa.concat_tables(parts) if parts else arrow_schema(log.topic, names).empty_table()
-
-
-def _columns(tables: Mapping[Scan, pa.Table], topic: str, column: str) -> list[pa.Array]:
-    """A column of the rows of a topic, of all that was read of them."""
-    named = (rows[column] for scan, rows in tables.items() if scan.relation == topic and column in rows.column_names)
-    return [chunk for values in named for chunk in values.chunks]
 
 
 def read_again(log: TopicLog, read: Callable[[], pa.Table | None]) -> pa.Table | None:

@@ -79,6 +79,12 @@ class Arrangement:
             if rows.num_rows:
                 yield rows
 
+    def gather(self) -> None:
+        """Put all rows into one run, so that those of a key are seen together."""
+        while len(self._runs) > 1:
+            newer, older = self._runs.pop(), self._runs.pop()
+            self._runs.append(older.merged(newer, unique=self._unique))
+
     def let_go(self, is_needed: Callable[[pa.Table], pa.ChunkedArray]) -> None:
         """Let go of the rows of which something is not true."""
         left = (Run(run.rows.filter(is_needed(run.rows)).combine_chunks()) for run in self._runs)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from headwater.operators import AsOfJoin
 from headwater.operators.lowering.asking import is_there, seen, shown, with_values
 from headwater.operators.lowering.ledger import Rows
-from headwater.operators.lowering.stamp import FINAL, LAST, MARK, POSITION
+from headwater.operators.lowering.stamp import FINAL, LAST, MARK, PARTS, POSITION
 from headwater.operators.lowering.walk import Lowering, lowered, taken_in
 
 _IN_ORDER = "last(r, true)", f"r.{POSITION}"
@@ -26,6 +26,9 @@ def _(stage: AsOfJoin, lowering: Lowering) -> Rows:
     if stage.kind != "left":
         rows = rows.where(~there if stage.kind == "anti" else there)
     own = [F.col(f"l.{POSITION}").alias(POSITION), F.col(f"l.{MARK}").alias(FINAL)]
+    step = lowering.physical.step if lowering.sliced else None
+    if step is not None and step.asks:  # a step replaces the rows of some events
+        own.append(F.col(f"l.{POSITION}").alias(PARTS))
     return Rows(rows.select(*shown(stage, there, left), *own), asking=asking)
 
 

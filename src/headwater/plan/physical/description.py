@@ -61,6 +61,9 @@ def _step(physical: Physical) -> Iterator[str]:
     assert step is not None
     if step.trace is not None:
         yield "read what the keys of new rows lead to"
+    elif step.asks:
+        yield "read events that are new or become final, and what they ask tables for"
+        yield "of the others those that ask for what has changed"
     else:
         yield f"add what is new to {step.adds}" if step.adds else f"read {_BACK[step.looks_back]}"
     if step.untraced:

@@ -41,6 +41,8 @@ def kept_between_steps(
         rows = f"those of {scan.relation} by {', '.join(step.touched)}, in memory"
         new = Kept("settle", "its position in the store; each step reads what is new")
         return (new, Kept("rows", rows, after("their time", reach + pace.settles)))
+    if step.asks:
+        return tuple(_asked(root, reach + pace.settles))
     if step.looks_back == "nothing":
         return (Kept("settle", "its position in the store; each step reads what is new"),)
     if step.looks_back == "events":
@@ -74,6 +76,16 @@ def _added_to(step: Step, grace: timedelta, *, forever: bool) -> Iterator[Kept]:
     else:
         yield Kept("settle", "its position in the store; each step reads what is new, and what counts no more")
         yield Kept("totals", f"one row per {', '.join(names)}", "no row counts in it")
+
+
+def _asked(root: Stage, open_for: timedelta) -> Iterator[Kept]:
+    """The rows of tables that are asked for by key: of each the last one, and those that open events may ask for."""
+    yield Kept("settle", "its position in the store; each step reads what is new")
+    tables = dict.fromkeys((scan.relation, scan.key) for scan in scans_of(root) if scan.kind == "table")
+    for table, key in tables:
+        yield Kept(
+            "rows", f"those of {table} by {', '.join(key)}, in memory; earlier ones", after("their time", open_for)
+        )
 
 
 def _found_by_keys(root: Stage, trace: Trace) -> Iterator[Kept]:

@@ -19,6 +19,7 @@ from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
 from headwater.operators.as_known_join.stage import looked_up_by
+from headwater.operators.as_of_join.stage import AsOfJoin
 from headwater.operators.join.stage import is_joined, shared_by_pairs
 from headwater.operators.paired import asked_by
 from headwater.operators.scan.stage import scans_of
@@ -42,13 +43,13 @@ class LookUp:
     columns: tuple[tuple[str, str, str], ...]
 
 
-Executor = Literal["slices", "parts", "partitions", "groups", "traces"]
+Executor = Literal["slices", "parts", "partitions", "events", "groups", "traces"]
 
 
 @dataclass(frozen=True)
 class Step:
     """The computation of a step of a settled view, and the `executor` that carries it out: over slices of the log, or
-    over those parts, partitions, groups for ever or traced rows that it comes to.
+    over those parts, partitions, events, groups for ever or traced rows that it comes to.
 
     It `looks_back` on nothing, as far as the view reaches, to the oldest of its new events (whose copies happened with
     it), or over the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it
@@ -59,6 +60,9 @@ class Step:
 
     `touched`: the columns of the log that tell the partitions of a window function apart, where a step computes those
     that new rows come to and no others; what is open of the others is as it was. Without any, all are computed.
+
+    `asks`: each row is made of one event and of what that asks tables for, so that a step computes the events that are
+    new, that become final, or that ask for what has changed; what is open of the others is as it was.
 
     `as_they_come`: rows are shown, for good, in the step whose new rows they could not be made without.
 
@@ -85,6 +89,7 @@ class Step:
     untraced: str = ""
     looked_up: tuple[LookUp, ...] = ()
     touched: tuple[str, ...] = ()
+    asks: bool = False
     executor: Executor = "slices"
 
     @property
@@ -95,7 +100,7 @@ class Step:
     @property
     def reads_new(self) -> bool:
         """Tells whether a step costs what its new rows cost, however it is cut."""
-        return self.looks_back == "nothing" or self.adds == "parts" or bool(self.touched)
+        return self.looks_back == "nothing" or self.adds == "parts" or bool(self.touched) or self.asks
 
 
 def step_of(
@@ -119,6 +124,7 @@ def step_of(
     keys = ((("_id",),) if len(scans) == 1 else ()) if copies else _keys(root, scans, at_once=at_once)
     shows_open = execution.emit is model.Emit.CHANGES and keyed and bool(stateful) and not at_once
     compared = shows_open and execution.kind == "settle" and view.every is None
+    looked_up = _looked_up(root)
     step = Step(
         looks_back=_back(root, copies=copies, at_once=at_once) if slices else "everything",
         adds="panes" if panes else "totals" if totals else "parts" if parts else None,
@@ -134,8 +140,9 @@ def step_of(
         anew=_anew(root, panes, totals, once=once),
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
-        looked_up=_looked_up(root),
+        looked_up=looked_up,
         touched=_partition(root, keys) if compared and not once and not any(looked_up_by(root)) else (),
+        asks=execution.kind == "settle" and view.every is None and _asks(root, looked_up),
     )
     return replace(step, executor=_executor(step, maintained=execution.kind == "maintained"))
 
@@ -145,6 +152,8 @@ def _executor(step: Step, *, maintained: bool) -> Executor:
         return "traces"
     if step.touched:
         return "partitions"
+    if step.asks:
+        return "events"
     return "slices" if step.adds != "parts" else "groups" if maintained else "parts"
 
 
@@ -163,6 +172,22 @@ def _partition(root: Stage, keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     if stage is None or len(keys) != 1 or len(keys[0]) != len(stage.group_keys):
         return ()
     return () if any(each.is_opaque for each in root.walk()) else keys[0]
+
+
+def _asks(root: Stage, looked_up: Sequence[LookUp]) -> bool:
+    """Tells whether each row of a view is made of one event, and of rows that it asks tables for by its own columns.
+
+    An event is final at its own time then, whatever a step knows of others.
+    """
+    scans, known = list(scans_of(root)), {look_up.table for look_up in looked_up}
+    events = [scan for scan in scans if scan.kind != "table"]
+    asking = [stage for stage in root.walk() if isinstance(stage, AsOfJoin)]
+    if not asking or len(events) != 1 or events[0].time is None or events[0].within is not None:
+        return False
+    tables = [join.right for join in asking]
+    if set(scans) != {*events, *tables} or not all(table.relation in known for table in scans if table.kind == "table"):
+        return False
+    return all(stage.passes_rows or isinstance(stage, Scan | AsOfJoin) for stage in root.walk())
 
 
 def _looked_up(root: Stage) -> tuple[LookUp, ...]:
