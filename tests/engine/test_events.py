@@ -1,4 +1,4 @@
-"""Views of events that ask tables: a step computes those that are new, final, or ask for what changed, as batch does."""
+"""Views of events that ask tables: a step computes those that are new, final, or ask for what has changed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_explain_tells_what_a_step_computes_and_what_is_kept() -> None:
         "rows: those of pages by page, in memory; earlier ones, until their time + 2 minutes",
     ]
     said = dict(facts(physical))["steps"]
-    assert said.startswith("read events that are new or become final, and what they ask tables for; of the others those")
+    assert said.startswith("read events that are new or become final, and what they ask tables for; of the others")
 
 
 @pytest.mark.parametrize(
