@@ -24,8 +24,7 @@ from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
 from headwater.model import Emit
 from headwater.operators import Scan
-from headwater.operators.as_of_join.stage import AsOfJoin
-from headwater.operators.paired import asking_among
+from headwater.operators.as_of_join.stage import asking_as_of
 from headwater.plan import PlannedView
 
 Changed = Sequence[Mapping[str, pa.Array]]
@@ -76,7 +75,7 @@ class EventRows:
         """Tells whether events are looked at again when they become final: they are shown then, or counted as those
         for which a table had no row.
         """
-        kinds = {join.kind for join in asking_among(self.planned.root, AsOfJoin)}
+        kinds = {join.kind for join in asking_as_of(self.planned.root)}
         return self.planned.emit is Emit.FINAL or "inner" in kinds
 
     def _changed(self, new: Mapping[Scan, pa.Table]) -> Changed:

@@ -68,6 +68,11 @@ class AsOfJoin(Asking):
         return f"{text} where {self.residual}" if self.residual else text
 
 
+def asking_as_of(root: Stage) -> list[AsOfJoin]:
+    """The joins that ask a table as it was at an instant, those first whose rows others ask with."""
+    return list(asking_among(root, AsOfJoin))
+
+
 def read_as_of(stage: Stage) -> set[Scan]:
     """The scans of tables whose rows are looked up as they were at an instant."""
-    return {scan for join in asking_among(stage, AsOfJoin) for scan in scans_of(join.right)}
+    return {scan for join in asking_as_of(stage) for scan in scans_of(join.right)}

@@ -19,7 +19,7 @@ from headwater.operators.aggregate.panes import by_panes
 from headwater.operators.aggregate.parts import by_parts, keys_of_rows
 from headwater.operators.aggregate.totals import by_totals
 from headwater.operators.as_known_join.stage import looked_up_by
-from headwater.operators.as_of_join.stage import AsOfJoin
+from headwater.operators.as_of_join.stage import asking_as_of
 from headwater.operators.join.stage import is_joined, shared_by_pairs
 from headwater.operators.paired import asked_by
 from headwater.operators.scan.stage import scans_of
@@ -181,13 +181,13 @@ def _asks(root: Stage, looked_up: Sequence[LookUp]) -> bool:
     """
     scans, known = list(scans_of(root)), {look_up.table for look_up in looked_up}
     events = [scan for scan in scans if scan.kind != "table"]
-    asking = [stage for stage in root.walk() if isinstance(stage, AsOfJoin)]
+    asking = asking_as_of(root)
     if not asking or len(events) != 1 or events[0].time is None or events[0].within is not None:
         return False
     tables = [join.right for join in asking]
     if set(scans) != {*events, *tables} or not all(table.relation in known for table in scans if table.kind == "table"):
         return False
-    return all(stage.passes_rows or isinstance(stage, Scan | AsOfJoin) for stage in root.walk())
+    return all(stage.passes_rows or isinstance(stage, Scan) or stage in asking for stage in root.walk())
 
 
 def _looked_up(root: Stage) -> tuple[LookUp, ...]:
