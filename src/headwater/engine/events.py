@@ -69,7 +69,7 @@ class EventsView(PartitionsView):
 
     @cached_property
     def _place(self) -> dict[str, str]:
-        """What tells events apart, and the columns of the log that it is: copies of one share it."""
+        """The columns of the log that tell events apart, each under its name in a row: copies of one share them."""
         scan = self._events.events
         assert scan.time is not None
         return {TIME: scan.time, ID: "_id"} if scan.unique else {COMMIT: "_commit", ROW: "_row"}
