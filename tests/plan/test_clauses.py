@@ -37,7 +37,7 @@ REFUSED_AS_A_WHOLE = {exp.Distinct: "on", exp.Subquery: "joins", exp.Offset: "ex
 NEVER = {
     (exp.Order, "this"), (exp.Table, "joins"), (exp.Lateral, "view"), (exp.Group, "cube"), (exp.Group, "grouping_sets"),
     (exp.Group, "rollup"), (exp.Version, "this"), (exp.Version, "kind"), (exp.RespectNulls, "this"),
-    (exp.Identifier, "quoted"), (exp.Column, "catalog"), (exp.Offset, "expression"),
+    (exp.Identifier, "quoted"), (exp.Column, "catalog"), (exp.LimitOptions, "rows"),
 }  # fmt: skip
 """What no query shows alone: the words of Spark's GROUP BY come as expressions, and others say what would be so."""
 HERE = Path(__file__).parents[1]
@@ -94,7 +94,7 @@ SILENT = {
     (exp.Literal, "is_string"),  # the number of an interval
     (exp.Version, "this"),  # TIMESTAMP AS OF; the parser refuses others
     (exp.Version, "kind"),
-    (exp.Offset, "expression"),  # refused whatever it is
+    (exp.LimitOptions, "rows"),  # a word
     (exp.Join, "side"),  # LEFT ANTI and ANTI are the same
     (exp.Count, "big_int"),  # notes of sqlglot's own
     (exp.Concat, "safe"),

@@ -65,7 +65,7 @@ def checked(query: str, *declarations: model.Declaration) -> Checked:
     parsed = sql.parse_declarations(f"CREATE MATERIALIZED VIEW v AS {query}", "v.sql")
     project = model.Project(name="types", declarations=(T, *declarations, *parsed.declarations))
     result = plan.check(project)
-    columns = result.views["v"].columns if "v" in result.views else ()
+    columns = result.views["v"].shown if "v" in result.views else ()
     findings = [finding for finding in (*parsed.findings, *result.errors) if isinstance(finding, ABOUT_TYPES)]
     return Checked(
         [str(from_arrow(column.type)) for column in columns],

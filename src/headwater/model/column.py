@@ -13,6 +13,8 @@ from headwater.model.types import spell_type
 
 RESERVED_PREFIX = "_"
 """Names with this prefix belong to the log (`_commit`, `_watermark`, …); a declaration can't use them."""
+HIDDEN_KEY = f"{RESERVED_PREFIX}key_"
+"""The prefix of key columns that a view groups by and doesn't show: a store keeps them, and no reader sees them."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class Column:
     def field(self) -> pa.Field:
         """The column as an Arrow field."""
         return pa.field(self.name, self.type, self.nullable)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Tells whether it is part of a view's key alone: kept, and not shown."""
+        return self.name.startswith(HIDDEN_KEY)
 
     @property
     def names(self) -> tuple[str, ...]:

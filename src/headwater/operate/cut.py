@@ -82,7 +82,13 @@ class Source:
         rows = self._taken_back(stand) if self.version.target.key else self._left(stand)
         if rows is None:
             return None
-        return ViewAt(self.planned.name, self.number, stand.batch, dict(stand.commits), rows)
+        return ViewAt(
+            self.planned.name,
+            self.number,
+            stand.batch,
+            dict(stand.commits),
+            rows.select([column.name for column in self.planned.shown]),
+        )
 
     def _taken_back(self, stand: Stand) -> pa.Table:
         """The rows under their keys, each key that has changed since as it was."""

@@ -43,7 +43,8 @@ class Derived:
             return
         span = Span(self._time, before + follows.reach if before > _EPOCH else None, after + follows.reach)
         rows = self.store.read(self.planned.name, self.version, span)
-        publish(self.log, self._ordered(rows), before, after, self.planned.name)
+        shown = [column.name for column in self.planned.shown]
+        publish(self.log, self._ordered(rows).select(shown), before, after, self.planned.name)
 
     def _ordered(self, rows: pa.Table) -> pa.Table:
         return rows.sort_by([(name, "ascending") for name in self._follows.by])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from headwater.log import TopicLog
 from headwater.log.cut import cut_by_name, cuts, shared
 from headwater.log.table import TableLog
 from headwater.log.table import Version as TableVersion
-from headwater.model import Table
+from headwater.model import Column, Table, schema_of
 from headwater.operate.past import readable_then
 from headwater.operate.table import readable_table, readable_version, version_of
 from headwater.plan import Plan
@@ -43,18 +43,25 @@ class OpenView:
 
     def rows(self, selection: Selection) -> pa.Table:
         """The rows that a selection chooses, with exactly the declared types."""
-        wanted, readable = selection.in_needed_order(), _readable(self.snapshot, self.served)
+        wanted, readable = self._wanted(selection), _readable(self.snapshot, self.served, self.served.target.columns)
         if self._can(wanted):
             return select(readable, wanted, self.engine)
         return answer(statement_of(wanted), {VIEW: readable}, self.engine, datetime.now(UTC))
 
     def plain(self, selection: Selection) -> Iterator[Sequence[Sequence[Any]]]:
         """The same rows, in parts, column by column, as JSON has their values."""
-        wanted = selection.in_needed_order()
+        wanted = self._wanted(selection)
         if self._can(wanted):
             yield from self.snapshot.plain(self.served, wanted)
         else:
             yield list(map(plain, self.rows(wanted).columns))
+
+    def _wanted(self, selection: Selection) -> Selection:
+        """A selection of the columns that are shown, unless it names others."""
+        columns = selection.columns
+        if columns is None and len(shown := self.served.target.shown) < len(self.served.target.columns):
+            columns = tuple(column.name for column in shown)
+        return replace(selection.in_needed_order(), columns=columns)
 
     def _can(self, selection: Selection) -> bool:
         """Tells whether the store does all of a selection."""
@@ -143,7 +150,8 @@ class Queries:
                 if holder not in snapshots:
                     at_one_moment = self.store_of(holder).snapshot(self.engine.limits.time)
                     snapshots[holder] = opened.enter_context(at_one_moment)
-                views[lowered] = _readable(snapshots[holder], _served(snapshots[holder], name, self._known()))
+                served = _served(snapshots[holder], name, self._known())
+                views[lowered] = _readable(snapshots[holder], served, served.target.shown)
             yield views
 
     def _past(self, past: Past, now: datetime) -> Readable:
@@ -208,5 +216,12 @@ def _without_rows(view: str) -> StatementRefused:
     return refused(f'View "{view}" has no rows yet.', "Run `headwater catch-up` to build it.")
 
 
-def _readable(snapshot: Snapshot, served: Served) -> Readable:
-    return Readable(served.target.schema, partial(snapshot.can, served), partial(snapshot.rows, served))
+def _readable(snapshot: Snapshot, served: Served, columns: Sequence[Column]) -> Readable:
+    """A view of a store as statements read it, with these of its columns."""
+    names = tuple(column.name for column in columns)
+
+    def read(selection: Selection) -> Iterator[pa.Table]:
+        few = selection.columns is None and len(names) < len(served.target.columns)
+        return snapshot.rows(served, replace(selection, columns=names) if few else selection)
+
+    return Readable(schema_of(tuple(columns)), partial(snapshot.can, served), read)

@@ -34,6 +34,7 @@ from headwater.plan.data import fingerprint
 from headwater.plan.equal_times import judge_equal_times
 from headwater.plan.executable import judge_executable
 from headwater.plan.graph import Edge, Graph, RelationKind
+from headwater.plan.hidden_key import with_hidden_key
 from headwater.plan.identity import judge_identity, judge_key
 from headwater.plan.key import key_of
 from headwater.plan.late import late_rows
@@ -288,7 +289,7 @@ class _Check:
         if timeless is not None:
             self.findings.append(_held_for_ever(view, timeless))
         relation = self._lower(context)
-        root = relation.stage.pruned({field.name for field in relation.stage.visible})
+        root = with_hidden_key(view, relation.stage)
         key, missing = key_of(view, root)
         if _is_sound(root):
             judge(context, root, missing, self.project.stores, self._unsettled(root))

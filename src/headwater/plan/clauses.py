@@ -60,7 +60,8 @@ UNDERSTOOD: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Qualify: _parts("this"),
     exp.Order: _parts("this expressions"),
     exp.Ordered: _parts("this desc nulls_first"),
-    exp.Limit: _parts("expression"),
+    exp.Limit: _parts("expression limit_options"),
+    exp.LimitOptions: _parts("rows with_ties"),
     exp.Offset: _parts("expression"),
     exp.Window: _parts("this partition_by order spec alias"),
     exp.WindowSpec: _parts("kind start start_side end end_side exclude"),
@@ -118,7 +119,7 @@ _IN_CALLS = (exp.Order,)
 _NAMES = {
     "by_name": "BY NAME", "catalog": "a catalog", "cluster": "CLUSTER BY", "connect": "CONNECT BY", "cross_apply":
     "APPLY", "db": "the name of a database", "distribute": "DISTRIBUTE BY", "for_": "FOR", "into": "INTO", "joins":
-    "a join in parentheses", "kind": "AS STRUCT", "limit_options": "a share of rows, or WITH TIES", "locks": "a lock",
+    "a join in parentheses", "kind": "AS STRUCT", "percent": "a share of rows", "locks": "a lock",
     "match_condition": "MATCH_CONDITION", "nullable": "NOT NULL", "ordinality": "WITH ORDINALITY", "partition":
     "PARTITION", "rename": "RENAME", "replace": "REPLACE", "sample": "a sample", "sort": "SORT BY",
     "with_fill": "WITH FILL",
@@ -137,7 +138,7 @@ _HINTS = {
     "nullable": "Leave NOT NULL out of the type: Spark's CAST says nothing of it.",
     "totals": "Write GROUP BY ROLLUP (…).",
     "direction": "Write ORDER BY … LIMIT and a number.",
-    "limit_options": "Write LIMIT and a number of rows.",
+    "percent": "Write LIMIT and a number of rows.",
 }
 
 
@@ -206,6 +207,7 @@ def _name(node: exp.Expr) -> str:
         exp.Table: "FROM",
         exp.CTE: "WITH",
         exp.HavingMax: "HAVING MAX or MIN",
+        exp.LimitOptions: "LIMIT",
     }
     spelled = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
     return words.get(type(node), spelled)

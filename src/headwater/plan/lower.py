@@ -14,21 +14,22 @@ from sqlglot import exp
 from headwater import sql
 from headwater.errors import Origin
 from headwater.findings import NotSupportedYet, QueryRefused, UnnamedColumn
-from headwater.operators import Deduplicate, Filter, Named, Project, Stage, TopN
+from headwater.operators import Deduplicate, Filter, Named, Project, Stage
 from headwater.plan.aggregate import group, is_grouped, passed
 from headwater.plan.bind import bind
 from headwater.plan.calls import call_of, is_generator
 from headwater.plan.context import Context, Relation
-from headwater.plan.distinct_on import first_of_each, is_of_each
+from headwater.plan.distinct_on import first_of_each
 from headwater.plan.expression import check_distinct, expression
 from headwater.plan.having import with_groups_apart
 from headwater.plan.item import Item, unique_name
 from headwater.plan.join import conjuncts_of, join
 from headwater.plan.lateral import is_lateral, lateral
-from headwater.plan.over import ordering, over, with_named_windows
+from headwater.plan.limited import limited, with_order
+from headwater.plan.over import over, with_named_windows
 from headwater.plan.pivot import pivoted
 from headwater.plan.positions import columns_of
-from headwater.plan.ranking import first_rows
+from headwater.plan.ranking import first_rows, up_to_rows
 from headwater.plan.scope import Scope
 from headwater.plan.semijoin import is_membership, membership
 from headwater.plan.source import NOTHING, expand, expand_item, refuse_decorations, source
@@ -45,12 +46,13 @@ def lower(context: Context, query: exp.Expr) -> Relation:
     if isinstance(query, exp.Subquery):
         if isinstance(query.parent, exp.Query):
             refuse_decorations(context, query)
-        return _limited(context, query, lower(context, query.this))
+        return limited(context, query, lower(context, query.this))
     if isinstance(query, exp.SetOperation):
         branches = [lower(context, branch) for branch in (query.this, query.expression)]
-        return _limited(context, query, union(context, query, branches))
+        return limited(context, query, union(context, query, branches))
     if isinstance(query, exp.Select):
-        return _limited(context, query, _select(context, query))
+        query = with_order(context, query, _select)
+        return limited(context, query, _select(context, query))
     hint = "Write SELECT … FROM …."
     context.refuse(QueryRefused, "is not a query over streams, tables or views", query, hint=hint)
     return NOTHING
@@ -131,41 +133,6 @@ def _refuse_clauses(context: Context, select: exp.Select) -> None:
         )
 
 
-def _limited(context: Context, query: exp.Query, relation: Relation) -> Relation:
-    """ORDER BY with LIMIT is a top-N over all rows; either one alone has no meaning in a view."""
-    order, limit = query.args.get("order"), query.args.get("limit")
-    if query.args.get("offset"):
-        hint = "Leave it out; whoever queries the view can page through it."
-        context.refuse(QueryRefused, "skips rows with OFFSET", query.args["offset"], hint=hint)
-    if (order is None and limit is None) or is_of_each(query):
-        return relation
-    count = limit.args.get("count" if isinstance(limit, exp.Fetch) else "expression") if limit is not None else None
-    if order is None or not (isinstance(count, exp.Literal) and count.is_int):
-        _refuse_half(context, order, limit)
-        return relation
-    bound = bind(context, order, Scope.of("", relation))
-    terms = ordering(context, bound, relation.stage)  # type: ignore[arg-type]
-    stage, origin = relation.stage, context.origin(order)
-    return replace(relation, stage=TopN(stage.columns, stage, (), int(count.name), order=terms, origin=origin))
-
-
-def _refuse_half(context: Context, order: exp.Expr | None, limit: exp.Expr | None) -> None:
-    if order is not None and limit is None:
-        context.refuse(
-            QueryRefused,
-            "is ordered, but the rows of a view have no order",
-            order,
-            hint="Leave ORDER BY out and order when you query the view, or add LIMIT for the first rows.",
-        )
-    else:
-        context.refuse(
-            QueryRefused,
-            "keeps a number of rows without saying which",
-            limit,
-            hint="Add ORDER BY before LIMIT, with a constant number of rows.",
-        )
-
-
 # FROM, JOIN, WHERE
 
 
@@ -240,6 +207,7 @@ def filtered(context: Context, stage: Stage, conditions: list[exp.Expr]) -> Stag
         ranked = first_rows(stage, condition)
         if ranked is None:
             rest.append(condition)
+            ranked = up_to_rows(stage, condition) if context.view.is_forever else None
         stage = ranked or stage
     if not rest:
         return stage

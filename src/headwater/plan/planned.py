@@ -35,7 +35,12 @@ class PlannedView:
 
     @property
     def columns(self) -> tuple[model.Column, ...]:
-        """The output columns, typed."""
+        """The columns that a store keeps, typed: those that are shown, and those of the key that aren't."""
+        return tuple(field.column for field in self.root.columns if not field.hidden or field.column.is_hidden)
+
+    @property
+    def shown(self) -> tuple[model.Column, ...]:
+        """The output columns, typed: what readers see."""
         return tuple(field.column for field in self.root.visible)
 
     @property
@@ -72,7 +77,7 @@ class PlannedView:
     def topic(self) -> model.Stream:
         """The view as others read it: a stream of its final rows."""
         time = self.time
-        columns = tuple(model.Column(column.name, column.type, column.nullable) for column in self.columns)
+        columns = tuple(model.Column(column.name, column.type, column.nullable) for column in self.shown)
         return model.Stream(name=self.name, columns=columns, time=time.name if time else None)
 
     @property

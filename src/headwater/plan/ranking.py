@@ -23,6 +23,17 @@ def first_rows(stage: Stage, condition: exp.Expr) -> Stage | None:
     return _push(stage, *limited) if limited else None
 
 
+def up_to_rows(stage: Stage, condition: exp.Expr) -> Stage | None:
+    """The stage that keeps the rows up to those that the condition keeps: `rn = 3`, `rn BETWEEN 6 AND 15`.
+
+    The condition must be asked of them still. Over all of time the number of a row is what tells it apart.
+    """
+    node = condition.unnest()
+    high = node.args["high"] if isinstance(node, exp.Between) else node.expression if isinstance(node, exp.EQ) else None
+    limit = _integer(high) if high is not None else None
+    return _push(stage, node.this.name, limit) if limit and isinstance(node.this, exp.Column) else None
+
+
 def _limit(node: exp.Expr) -> tuple[str, int] | None:
     """The column and the limit in `column <= limit` in any spelling."""
     if isinstance(node, exp.Between) and _integer(node.args["low"]) == 1:

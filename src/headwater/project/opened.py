@@ -288,7 +288,8 @@ class Project(AbstractContextManager["Project"]):
 
     def rows(self, view: str) -> pa.Table:
         """The rows of a view as they are served, with exactly the declared types."""
-        return self.views.opened().ask.store(view).read(self.plan().view(view).name)
+        planned = self.plan().view(view)
+        return self.views.opened().ask.store(view).read(planned.name).select([one.name for one in planned.shown])
 
     def changes(
         self,

@@ -187,7 +187,10 @@ class ProjectViews:
         if until is not None:
             arrived = {name: reading.seek(log, until) - 1 for name, log in logs.items()}
             upto = {name: min(commit, (upto or arrived)[name]) for name, commit in arrived.items()}
-        return self.opened().inspect.batch(view, after, upto)
+        return self._shown(view, self.opened().inspect.batch(view, after, upto))
+
+    def _shown(self, view: str, rows: pa.Table) -> pa.Table:
+        return rows.select([column.name for column in self._declarations.plan().view(view).shown])
 
     def _then(self, view: str, as_of: datetime | None, known_at: datetime | None) -> pa.Table:
         """The rows of a view as they were, or were known, at an instant: a topic without a time is as it was known."""

@@ -69,6 +69,8 @@ def parse(text: str) -> Statement:
         told = error.detail or ""
         detail = f"{error.summary[:1].upper()}{error.summary[1:]}{f': {told}' if told else ''}."
         raise refused(detail, error.hint or "Write one SELECT over the views of the project.", text) from None
+    if any(limit.args.get("limit_options") for limit in tree.find_all(exp.Limit)):
+        raise refused("A query has no rows WITH TIES.", "Write QUALIFY rank() OVER (ORDER BY …) <= n.", text)
     past: dict[str, Past] = {}
     for table in relations_in(tree):
         table.meta["view"] = True

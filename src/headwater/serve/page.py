@@ -107,7 +107,7 @@ def as_record(position: Position | None) -> dict[str, Any] | None:
 
 
 def _in_json(opened: OpenView, selection: Selection) -> bytes:
-    columns, most = opened.served.target.columns, opened.engine.limits.answer_bytes
+    columns, most = opened.served.target.shown, opened.engine.limits.answer_bytes
     rows, more = rows_to_json(columns, opened.plain(selection.rows()), selection.limit, most)
     end = b',"page":%d,"more":%s}' % (selection.page, b"true" if more else b"false")
     return b"".join((_heading(opened.served)[:-1], b',"rows":', rows, end))

@@ -260,12 +260,12 @@ class QueryParser(KsqlParser):
         if not isinstance(limit, exp.Fetch):
             return limit
         options = limit.args.get("limit_options")
-        ties = options is not None and (options.args.get("with_ties") or options.args.get("percent"))
-        if ties:
-            hint = "Write QUALIFY rank() OVER (ORDER BY …) <= n: rows of an equal rank are kept with it."
-            self.refuse(token, "a number of rows with ties, or in percent, is a rank", hint=hint)
+        if options is not None and options.args.get("percent"):
+            hint = "Write QUALIFY percent_rank() OVER (PARTITION BY window_end ORDER BY …) < 0.1, of a window."
+            self.refuse(token, "a share of the rows, in percent, is a rank", hint=hint)
         number = limit.args.get("count") or exp.Literal.number(1)
-        return exp.Limit(expression=number).update_positions(token)
+        ties = options if options is not None and options.args.get("with_ties") else None
+        return exp.Limit(expression=number, limit_options=ties).update_positions(token)
 
     # As of
 

@@ -49,6 +49,11 @@ class Target:
         return schema_of(self.columns)
 
     @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns that readers see: all but those that only tell rows apart."""
+        return tuple(column for column in self.columns if not column.is_hidden)
+
+    @property
     def key_columns(self) -> tuple[Column, ...]:
         """The columns of the key, in the key's order."""
         named = {column.name: column for column in self.columns}

@@ -22,8 +22,8 @@ SELECT customer, SESSION_START(made_at, INTERVAL '5' MINUTE) AS opened, SESSION_
 
 --- TUMBLE without its bounds
 SELECT customer, count(*) AS n FROM orders GROUP BY customer, TUMBLE(made_at, INTERVAL '1' HOUR)
--- says: groups by "window_start" and "window_end" without showing them
 -- says: uses TUMBLE(…) as a group, as old Flink has it
+-- duckdb: SELECT customer, n FROM (SELECT customer, window_end, count(*) AS n FROM TUMBLE(orders, made_at, INTERVAL '1' HOUR) GROUP BY ALL)
 
 --- HAVING
 SELECT customer, TUMBLE_END(made_at, INTERVAL '1' HOUR) AS closed, count(*) AS n FROM orders GROUP BY customer, TUMBLE(made_at, INTERVAL '1' HOUR) HAVING count(*) > 1

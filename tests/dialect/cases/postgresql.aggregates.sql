@@ -1,7 +1,5 @@
 --- array_agg in an order
 SELECT customer, array_agg(id ORDER BY amount DESC, id) AS ids FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INTERVAL '1' HOUR) GROUP BY customer, window_start, window_end
--- says: groups by "window_start" and "window_end" without showing them
--- mend: SELECT customer ==> SELECT window_end, customer
 
 --- percentile_cont
 SELECT customer, window_end, percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) AS middle FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INTERVAL '1' HOUR) GROUP BY customer, window_end
@@ -24,18 +22,12 @@ SELECT maker, percentile_cont(array(0.25, 0.75)) WITHIN GROUP (ORDER BY price) A
 
 --- a hidden key
 SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INTERVAL '1' HOUR) GROUP BY customer, window_start, window_end
--- says: groups by "customer" without showing it
--- mend: SELECT window_end ==> SELECT customer, window_end
 
 --- a hidden key of a table
 SELECT count(*) AS n, sum(price) AS total FROM products GROUP BY maker
--- says: groups by "maker" without showing it
--- mend: SELECT count ==> SELECT maker, count
 
 --- a hidden key over all of time
 WITH (retention = 'forever') AS SELECT sum(amount) AS total FROM orders GROUP BY customer
--- says: groups by "customer" without showing it
--- mend: SELECT sum ==> SELECT customer, sum
 
 --- string_agg
 SELECT maker, string_agg(name, ', ' ORDER BY name) AS names FROM products GROUP BY maker

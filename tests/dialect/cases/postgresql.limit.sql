@@ -4,12 +4,9 @@ SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 10
 
 --- ORDER BY and LIMIT, for ever
 WITH (retention = 'forever') AS SELECT id, amount FROM orders ORDER BY amount DESC, id LIMIT 10
--- says: can't keep its rows up to date
--- mend: 'forever' ==> 'forever', key = 'id'
 
 --- ORDER BY, LIMIT and OFFSET, for ever
 WITH (retention = 'forever') AS SELECT id, amount FROM orders ORDER BY amount DESC, id LIMIT 10 OFFSET 5
--- says: skips rows with OFFSET
 
 --- ORDER BY and LIMIT of a table
 SELECT sku, price FROM products ORDER BY price DESC, sku LIMIT 3
@@ -30,11 +27,10 @@ SELECT sku FROM products LIMIT 3
 
 --- FETCH WITH TIES
 SELECT sku, price FROM products ORDER BY price DESC FETCH FIRST 3 ROWS WITH TIES
--- says: a number of rows with ties, or in percent, is a rank
+-- duckdb: SELECT sku, price FROM products QUALIFY rank() OVER (ORDER BY price DESC) <= 3
 
 --- LIMIT in a subquery
 SELECT max(price) AS most FROM (SELECT price FROM products ORDER BY price, sku LIMIT 3)
--- says: reads an unknown column "sku"
 
 --- LIMIT per window
 SELECT id, window_end, amount FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INTERVAL '1' HOUR) ORDER BY amount DESC LIMIT 3

@@ -1,4 +1,4 @@
-SELECT id, at FROM orders ORDER BY at FETCH FIRST 3 ROWS ONLY
+SELECT id, at FROM orders ORDER BY at OFFSET 3
 SELECT o.id FROM orders AS o ASOF JOIN payments AS p ON o.at >= p.at
 SELECT * REPLACE (n + 1 AS n) FROM orders
 SELECT * RENAME (n AS m) FROM orders

@@ -373,7 +373,7 @@ SELECT id, at FROM orders FETCH FIRST 10 ROWS ONLY;
 
 --- LIMIT by a percentage
 SELECT id, at FROM orders ORDER BY at LIMIT 10 PERCENT;
--- finding: uses a share of rows, or WITH TIES in LIMIT, which has no meaning here
+-- finding: uses a share of rows in LIMIT, which has no meaning here
 -- hint: Write LIMIT and a number of rows.
 
 --- NATURAL JOIN
@@ -406,9 +406,11 @@ SELECT id FROM orders FOR UPDATE;
 -- mend:  FOR UPDATE ==> 
 
 --- OFFSET
-SELECT id, at FROM orders ORDER BY at LIMIT 10 OFFSET 10;
--- finding: skips rows with OFFSET
--- hint: Leave it out; whoever queries the view can page through it.
+SELECT id, at FROM orders ORDER BY at OFFSET 10;
+-- finding: skips rows with OFFSET and keeps all others
+-- hint: Say how many rows follow, with LIMIT;
+-- mend: OFFSET ==> LIMIT 10 OFFSET
+-- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = 'forever')
 
 --- LIMIT without ORDER BY
 SELECT id FROM orders LIMIT 10;

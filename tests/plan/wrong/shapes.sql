@@ -152,18 +152,6 @@ SELECT count(DISTINCT customer) AS n FROM orders;
 -- hint: Write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) … GROUP BY window_start, window_end,
 -- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = '30 days')
 
---- a key that is hidden
-SELECT window_end, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY customer, window_end;
--- finding: groups by "customer" without showing it
--- hint: Add customer to the SELECT, or declare key = '…'.
--- mend: SELECT window_end ==> SELECT customer, window_end
-
---- a window that is hidden
-SELECT customer, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY customer, window_end;
--- finding: groups by "window_end" without showing it
--- hint: Add window_end to the SELECT, or declare key = '…'.
--- mend: SELECT customer ==> SELECT customer, window_end
-
 --- a window that isn't grouped
 SELECT customer, count(*) AS n FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE) GROUP BY customer;
 -- finding: groups rows for ever

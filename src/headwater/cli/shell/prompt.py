@@ -64,7 +64,7 @@ class Names:
                 self._columns[one.name] = [column.name for column in one.columns]
             else:
                 planned = plan.views.get(one.name)
-                self._columns[one.name] = [column.name for column in planned.columns] if planned else []
+                self._columns[one.name] = [column.name for column in planned.shown] if planned else []
 
     def of(self, text: str) -> list[str]:
         """The completions of a word, which may be `name.column`.

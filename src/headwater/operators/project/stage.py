@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from headwater.model.column import HIDDEN_KEY
+from headwater.operators.carried import Shown, carried
 from headwater.operators.expression import Expression, Named, listed, read_by
 from headwater.operators.stage import GroupKey, Identity, Stage, Unary, only, renamed
 from headwater.operators.streaming import Streaming
@@ -33,7 +35,7 @@ class Project(Unary):
         below = self.input.pruned(read_by(named.expression for named in kept))
         columns = only(self.columns, needed)
         unchanged = all(named.expression.sql == spell_name(named.name) for named in kept)
-        shown = not any(column.hidden for column in below.columns)
+        shown = not any(column.hidden for column in (*below.columns, *columns))
         if unchanged and shown and [column.name for column in below.columns] == [column.name for column in columns]:
             return below
         return replace(self, input=below, columns=columns, expressions=kept)
@@ -42,8 +44,9 @@ class Project(Unary):
     def _passed_on(self) -> Callable[[str], str | None]:
         """Tells what the columns that it passes on are called here."""
         names: dict[str, str] = {}
+        apart = {column.name for column in self.columns if column.hidden and not column.column.is_hidden}
         for named in self.expressions:
-            if named.expression.is_column:
+            if named.expression.is_column and named.name not in apart:
                 names.setdefault(named.expression.reads[0].lower(), named.name)
         return lambda name: names.get(name.lower())
 
@@ -85,3 +88,15 @@ def projected(root: Stage) -> Iterator[Expression]:
 def _(stage: Project, name: str) -> Sources:
     made_of = next((named.expression for named in stage.expressions if named.name == name), None)
     return ((stage.input, made_of.reads[0]),) if made_of is not None and made_of.is_column else ()
+
+
+@carried.register
+def _(stage: Project, name: str, shown: Shown) -> Stage | None:
+    below = stage.input if shown(stage.input) is not None else carried(stage.input, name, shown)
+    column = below.column(shown(below) or "") if below is not None else None
+    if below is None or column is None:
+        return None
+    wanted, taken = f"{HIDDEN_KEY}{name.removeprefix(HIDDEN_KEY).lstrip('_')}", {one.name for one in stage.columns}
+    own = next(own for own in (wanted, *(f"{wanted}_{n}" for n in range(2, len(taken) + 3))) if own not in taken)
+    columns = (*stage.columns, replace(column, name=own, hidden=True))
+    return replace(stage, input=below, columns=columns, expressions=(*stage.expressions, Named(own, column.expression)))

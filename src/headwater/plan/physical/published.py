@@ -66,6 +66,6 @@ def _is_whole(window: Window | None) -> bool:
 
 def _order(root: Stage, time: Field, key: tuple[str, ...]) -> tuple[str, ...]:
     """The columns by which rows are ordered for those that read them: time and key first, then the rest."""
-    kinds = {column.name: column.type for column in root.visible}
+    kinds = {column.name: column.type for column in root.columns if not column.hidden or column.name in key}
     names = dict.fromkeys([time.name, *key, *kinds])
     return tuple(name for name in names if not pa.types.is_nested(kinds[name]))

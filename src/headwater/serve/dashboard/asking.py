@@ -26,7 +26,8 @@ _FOLDED: dict[str, Callable[[Sequence[float]], float]] = {
 def newest(project: Project, planned: PlannedView, most: int) -> pa.Table:
     """The newest rows of a view, newest first; of one without a time any rows."""
     order = (Order(planned.time.name, descends=True),) if planned.time else ()
-    return project.views.select(planned.name, Selection(order=order, limit=most))[1]
+    columns = tuple(column.name for column in planned.columns)
+    return project.views.select(planned.name, Selection(columns, order=order, limit=most))[1]
 
 
 def over_time(project: Project, planned: PlannedView, column: str | None, fold: str) -> Points:

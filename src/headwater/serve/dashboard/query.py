@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from nicegui import ui
 
 from headwater.errors import HeadwaterError
-from headwater.model import Table
+from headwater.model import Column, Table
 from headwater.plan import PlannedView
 from headwater.serve.dashboard import charts, spelling
 from headwater.serve.dashboard.completion import offer_names
@@ -65,7 +65,11 @@ def query_page(visit: Visit) -> None:
 
         go.on_click(answer)
         text.map_key("Mod-Enter", answer)
-        offer_names(text, {planned.name: [(c.name, str(c.type)) for c in planned.columns] for planned in kept})
+        offer_names(text, {planned.name: [(c.name, str(c.type)) for c in _shown(planned)] for planned in kept})
+
+
+def _shown(kept: PlannedView | Table) -> tuple[Column, ...]:
+    return kept.shown if isinstance(kept, PlannedView) else kept.columns
 
 
 def _names(kept: Sequence[PlannedView | Table], text: ui.codemirror) -> None:
@@ -78,7 +82,7 @@ def _names(kept: Sequence[PlannedView | Table], text: ui.codemirror) -> None:
                 ui.link("select its rows").classes("accent small cursor-pointer").on(
                     "click", lambda _, ask=ask: text.set_value(ask)
                 )
-                for column in planned.columns:
+                for column in _shown(planned):
                     with ui.row().classes("w-full justify-between no-wrap gap-2"):
                         ui.label(column.name).classes("cut small cursor-pointer").on(
                             "click", lambda _, name=column.name: text.set_value(f"{text.value} {name}")

@@ -52,7 +52,7 @@ class RowsPanel:
 
 def _grid(planned: PlannedView) -> ui.aggrid:
     options = {
-        "columnDefs": [_definition(column.name, column.type) for column in planned.columns],
+        "columnDefs": [_definition(column.name, column.type) for column in planned.shown],
         "defaultColDef": {
             "enableCellChangeFlash": True,
             "sortable": True,
@@ -86,7 +86,7 @@ class ColumnPanel:
 
     def __init__(self, service: Service, planned: PlannedView) -> None:
         self._service, self._planned = service, planned
-        numbers = [column.name for column in planned.columns if _is_number(column.type)]
+        numbers = [column.name for column in planned.shown if _is_number(column.type)]
         with panel(f"by {planned.time.name}" if planned.time else "over time") as head:
             with head, ui.row().classes("gap-2 no-wrap items-center"):
                 self._fold = ui.select(list(FOLDS), value="sum").props(_CHOICE)
@@ -109,7 +109,7 @@ class ColumnPanel:
 
 def _first(planned: PlannedView, numbers: list[str]) -> str:
     """The number that is drawn first: an amount rather than a count, and rather than what tells rows apart."""
-    kinds = {column.name: column.type for column in planned.columns}
+    kinds = {column.name: column.type for column in planned.shown}
     amounts = [name for name in numbers if not pa.types.is_integer(kinds[name])]
     others = [name for name in numbers if name not in planned.key.columns]
     return next(iter([*amounts, *others, *numbers]), COUNTED)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from deltalake import Schema
 
 from headwater.log.entry import Action
-from headwater.model import Emit
+from headwater.model import Column, Emit
 from headwater.store.columns import read_columns, spell_columns
 from headwater.store.delta.table import State
 from headwater.store.delta.values import kept_schema
@@ -31,7 +31,8 @@ def declare(target: Target, fingerprint: str, at: int) -> list[Action]:
         _EMIT: target.emit.value,
         _FINGERPRINT: fingerprint,
     }
-    return [_protocol(target, ["changeDataFeed"]), _metadata(target, str(uuid.uuid4()), configuration, at)]
+    metadata = _metadata(target, target.columns, str(uuid.uuid4()), configuration, at)
+    return [_protocol(target, ["changeDataFeed"]), metadata]
 
 
 def declare_shown(target: Target, root: State, at: int) -> list[Action]:
@@ -40,7 +41,7 @@ def declare_shown(target: Target, root: State, at: int) -> list[Action]:
     known = [name for name in root.protocol.get("writerFeatures", ()) if name != "timestampNtz"]
     protocol = _protocol(target, known, local="timestampNtz" in root.protocol.get("readerFeatures", ()))
     actions = [] if root.protocol == protocol["protocol"] else [protocol]
-    return [*actions, _metadata(target, identity, {"delta.enableExpiredLogCleanup": "false"}, at)]
+    return [*actions, _metadata(target, target.shown, identity, {"delta.enableExpiredLogCleanup": "false"}, at)]
 
 
 def _protocol(target: Target, features: list[str], *, local: bool = False) -> Action:
@@ -54,13 +55,15 @@ def _protocol(target: Target, features: list[str], *, local: bool = False) -> Ac
     return {"protocol": versions | {"readerFeatures": both, "writerFeatures": [*features, *both]}}
 
 
-def _metadata(target: Target, identity: str, configuration: Mapping[str, str], at: int) -> Action:
+def _metadata(
+    target: Target, columns: Sequence[Column], identity: str, configuration: Mapping[str, str], at: int
+) -> Action:
     return {
         "metaData": {
             "id": identity,
             "name": target.view,
             "format": {"provider": "parquet", "options": {}},
-            "schemaString": _schema(target),
+            "schemaString": _schema(columns),
             "partitionColumns": [],
             "createdTime": at,
             "configuration": dict(configuration),
@@ -68,11 +71,11 @@ def _metadata(target: Target, identity: str, configuration: Mapping[str, str], a
     }
 
 
-def _schema(target: Target) -> str:
-    comments = {column.name: column.comment for column in target.columns if column.comment}
+def _schema(columns: Sequence[Column]) -> str:
+    comments = {column.name: column.comment for column in columns if column.comment}
     fields = [
         field.with_metadata({"comment": comments[field.name]}) if field.name in comments else field
-        for field in kept_schema(target.columns)
+        for field in kept_schema(columns)
     ]
     return str(Schema.from_arrow(pa.schema(fields)).to_json())
 
@@ -86,5 +89,5 @@ def declaration_of(view: str, version: int, state: State) -> tuple[Target, str]:
 
 def is_as_declared(target: Target, state: State) -> bool:
     """Tells whether the table still has the columns that it was given."""
-    same: bool = json.loads(state.metadata["schemaString"]) == json.loads(_schema(target))
+    same: bool = json.loads(state.metadata["schemaString"]) == json.loads(_schema(target.columns))
     return same

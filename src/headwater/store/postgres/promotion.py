@@ -41,10 +41,10 @@ def swap(connection: Connection, tables: VersionTables, *, exists: bool) -> None
         f"COMMENT ON VIEW {quoted(tables.target.view)} IS "  # as its table says, which has it from the declaration
         f"{_comment_of(connection, tables.table)}"
     )
-    for name, column in zip(tables.columns, tables.target.columns, strict=True):
+    for column in tables.target.shown:
         told = "NULL" if column.comment is None else literal(column.comment)
         if exists or column.comment is not None:
-            connection.execute(f"COMMENT ON COLUMN {quoted(tables.target.view)}.{name} IS {told}")
+            connection.execute(f"COMMENT ON COLUMN {quoted(tables.target.view)}.{quoted(column.name)} IS {told}")
 
 
 def _comment_of(connection: Connection, table: str) -> str:

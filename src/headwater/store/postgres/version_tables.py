@@ -121,7 +121,8 @@ class VersionTables(Names):
     def alias(self, replace: bool) -> str:
         """The SQL view that stands for this version under the view's own name."""
         verb = "CREATE OR REPLACE VIEW" if replace else "CREATE VIEW"
-        return f"{verb} {quoted(self.target.view)} AS SELECT {comma(self.columns)} FROM {self.table}"
+        shown = comma(quoted(column.name) for column in self.target.shown)
+        return f"{verb} {quoted(self.target.view)} AS SELECT {shown} FROM {self.table}"
 
     def index(self, *columns: str) -> str:
         """Lets the rows be found by columns."""

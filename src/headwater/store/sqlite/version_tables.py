@@ -136,7 +136,8 @@ class VersionTables:
             f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS REAL) ELSE {name} END AS {name}"
             if codec.wide
             else name
-            for name, codec in zip(self.names.columns, self.codecs, strict=True)
+            for name, codec, column in zip(self.names.columns, self.codecs, self.target.columns, strict=True)
+            if not column.is_hidden
         ]
         return f"CREATE VIEW {quoted(self.target.view)} AS SELECT {comma(shown)} FROM {self.names.table}"
 
