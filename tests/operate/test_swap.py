@@ -304,3 +304,33 @@ def test_a_reader_sees_nothing_missing_mixed_or_backwards_while_versions_are_swa
     assert reader.backwards() == []
     factors = [factor for _, factor, _ in reader.seen]
     assert sum(one != other for one, other in pairwise(factors)) == 4, "two ways there and back"
+
+
+@pytest.mark.parametrize("way", ["changed", "replayed"])
+def test_a_version_that_lacks_history_is_held_and_the_old_rows_stay_until_somebody_promotes_it(
+    folder: Path, way: str
+) -> None:
+    with hw.open(folder) as project:
+        sell(project, 1, 3)
+        sell(project, 10, 1, shop="b")
+        caught_up(project)
+        assert project.admin.trim("sales", before=2) == 3
+        caught_up(project)
+        if way == "changed":
+            declare(folder, "sum(n * 1)")
+            (step,) = project.admin.change().views
+            assert (step.view, step.gone) == ("shops", 3)
+            project.admin.promote()
+            caught_up(project)
+        else:
+            for done in project.admin.replay():
+                assert done.error is None
+        assert rows(project)[0] == {"shop": "a", "n": 6, "read": 3}, "what can't be rebuilt is still served"
+        sell(project, 11, 1, shop="b")
+        caught_up(project)
+        assert [row["read"] for row in rows(project)] == [3, 2], "and is fed"
+        assert project.versions.is_held("shops")
+        with pytest.raises(PromotionRefused, match=r"50\.000% of its rows are missing"):
+            project.versions.promote("shops", max_missing=0)
+        assert project.versions.promote("shops").version == 2
+        assert rows(project) == [{"shop": "b", "n": 21, "read": 2}]

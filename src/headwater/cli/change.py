@@ -34,6 +34,9 @@ def _show_view(step: ViewStep) -> None:
     _line(f"[bold]{step.view}[/]  [{colour}]{step.kind}[/]{why}")
     if told := _told(step):
         _line(f"    {told}")
+    if step.gone:
+        events = f"{_short(step.gone)} event{'' if step.gone == 1 else 's'}"
+        _line(f"    [yellow]{events} of v{step.served} no longer in the log: v{step.version} will be held[/]")
     if step.downstream:
         readers = (f"{name} ({'rows change' if rows else 'no change'})" for name, rows in step.downstream.items())
         _line(f"    downstream: {', '.join(readers)}")

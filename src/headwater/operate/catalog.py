@@ -103,6 +103,13 @@ class Catalog:
         """Tells whether other views read a view, so that its final rows are published."""
         return is_read(self.plan, planned.name)
 
+    def built_by(self, planned: PlannedView, version: Version) -> PlannedView | None:
+        """The plan that a version of a view was built by; None if it wasn't kept."""
+        if version.fingerprint == planned.fingerprint:
+            return planned
+        kept = self.kept(planned.name, version.fingerprint)
+        return None if kept is None else kept[1]
+
     def take_over(self, plan: Plan) -> None:
         """Let another plan take the place of this one."""
         self.plan = plan

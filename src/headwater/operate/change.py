@@ -15,6 +15,7 @@ from headwater import model
 from headwater.errors import HeadwaterError
 from headwater.log import TopicLog
 from headwater.operate.catalog import KeptView
+from headwater.operate.history import events_gone
 from headwater.operate.promotion import sends_same, without_comments
 from headwater.operate.speed import Speeds
 from headwater.plan import Plan, PlannedView
@@ -41,7 +42,8 @@ class Estimate:
 class ViewStep:
     """The fate of a view: from the version that is served to one that is built or gone on with.
 
-    `downstream` has the views and outlets that read it, and tells of each whether its rows change.
+    `downstream` has the views and outlets that read it, and tells of each whether its rows change. `gone` are events
+    that the served version has read and that are no longer in the log: rows that come from them can't be rebuilt.
     """
 
     view: str
@@ -52,6 +54,7 @@ class ViewStep:
     version: int | None = None
     estimate: Estimate = Estimate()
     downstream: Mapping[str, bool] = field(default_factory=dict)
+    gone: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,16 @@ class Outlook:
         before = served.target.version if served else None
         if served is None:
             return ViewStep(planned.name, "new", "go on", (), None, number, estimate)
-        return ViewStep(planned.name, kind, "go on" if own else "build", difference.why, before, number, estimate)
+        step = ViewStep(planned.name, kind, "go on" if own else "build", difference.why, before, number, estimate)
+        return replace(step, gone=self._gone_events(planned, served))
+
+    def _gone_events(self, planned: PlannedView, served: Version) -> int:
+        kept = self.kept(planned.name, served.fingerprint)
+        if kept is None:
+            return 0
+        topics = {scan.relation for scan in kept[1].scans if scan.kind == "stream"} & set(self.declared.topics)
+        logs = {name: self.log_of(name) for name in topics}
+        return events_gone(kept[1], served, self.store_of(planned), logs)
 
     def _moved(self, planned: PlannedView) -> tuple[str, ...]:
         """Why a view that has no rows in its store is not new: it was in another one."""

@@ -247,6 +247,7 @@ class ViewRuns:
             self._columns,
             catalog.speeds,
             catalog.holds,
+            partial(catalog.built_by, planned),
         )
 
     def _paused(self, planned: PlannedView) -> Paused | None:

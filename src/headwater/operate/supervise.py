@@ -32,6 +32,7 @@ from headwater.log.columns import KeptColumns
 from headwater.log.watch import Watch
 from headwater.operate.derive import Derived
 from headwater.operate.halt import Halt
+from headwater.operate.history import hold_where_gone
 from headwater.operate.hold import Holds
 from headwater.operate.lock import Held
 from headwater.operate.mend import make_room
@@ -41,7 +42,7 @@ from headwater.operate.speed import Speeds, Stopwatch
 from headwater.operate.versions import ASKED, GONE, Chosen, Versions
 from headwater.operate.wish import Paused, Wishes
 from headwater.plan import PlannedView
-from headwater.store import Batch, Position, Target
+from headwater.store import Batch, Position, Target, Version
 from headwater.store.several import Gather
 from headwater.store.sound import DROPPED, SoundStore, mark, unsound
 
@@ -109,6 +110,14 @@ class Work:
     columns: KeptColumns = field(default_factory=KeptColumns)
     speeds: Speeds | None = None
     holds: Holds | None = None
+    built_by: Callable[[Version], PlannedView | None] = lambda _: None
+
+    def holds_history(self) -> bool:
+        """Hold the view if what its served version has read is no longer all in the log; tell whether it is held so."""
+        served = next((version for version in self.store.versions(self.planned.name) if version.promoted), None)
+        if served is None or self.holds is None:
+            return False
+        return hold_where_gone(self.built_by(served), served, self.store, self.logs, self.holds)
 
     def meeting(self) -> Mapping[TopicLog, int] | None:
         """The commits at which versions of the view are to stand, to be compared; None if they needn't."""
@@ -196,7 +205,7 @@ class Run:
         if not self.work.wishes.is_replay_asked(name):
             return self._patiently(self.work.versions.choose)
         self._patiently(lambda: make_room(self.work.store.parts, name))
-        if self._is_held():  # what there is goes on being fed
+        if self._is_held() or self._patiently(self.work.holds_history):  # what there is goes on being fed
             chosen = self._patiently(self.work.versions.anew)
             self._patiently(
                 lambda: self.work.store.open(_target_of(self.work.planned, chosen), self.work.planned.fingerprint)
@@ -235,7 +244,7 @@ class Run:
     def _serve(self, number: int) -> None:
         if self.beside is not None or self._is_held():
             return
-        if self.work.store.promoted(self.work.planned.name) != number:
+        if self.work.store.promoted(self.work.planned.name) != number and not self.work.holds_history():
             self.work.store.promote(self.work.planned.name, number)
 
     def _follow(self, chosen: Chosen, held: Held) -> Chosen:

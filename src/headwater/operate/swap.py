@@ -233,7 +233,4 @@ class Swaps:
 
     def _plan_of(self, planned: PlannedView, version: Version) -> PlannedView:
         """The plan that a version was built by; today's, if it wasn't kept."""
-        if version.fingerprint == planned.fingerprint:
-            return planned
-        kept = self.catalog.kept(planned.name, version.fingerprint)
-        return planned if kept is None else kept[1]
+        return self.catalog.built_by(planned, version) or planned
