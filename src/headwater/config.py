@@ -148,6 +148,19 @@ class AlertingSettings(_Section):
     every: Duration = Field(default=timedelta(seconds=5), description="How often the rules are looked at.")
 
 
+class PromotionSettings(_Section):
+    """Who may serve another version of a view, and what has to hold before."""
+
+    hold: bool = Field(default=False, description="Whether views that have changed are held until they are promoted.")
+    max_diff: float | None = Field(default=None, ge=0, le=1, description="The share of rows that may differ.")
+    max_missing: float | None = Field(default=None, ge=0, le=1, description="The share of rows that may be missing.")
+    require: tuple[str, ...] = Field(default=(), description="Queries over `old` and `new` that have to be true.")
+    keep_old: Duration = Field(
+        default=timedelta(hours=24), description="For how long the version that was served before is fed."
+    )
+    by: tuple[str, ...] = Field(default=(), description="Who may promote, as in the audit; everybody, if nobody.")
+
+
 class Settings(_Section):
     """Everything in headwater.toml."""
 
@@ -172,6 +185,9 @@ class Settings(_Section):
     serve: ServeSettings = Field(default=ServeSettings(), description="How the project is served over HTTP.")
     alerts: tuple[AlertSettings, ...] | None = Field(default=None, description="Rules of alerts; `[]` for none.")
     alerting: AlertingSettings = Field(default=AlertingSettings(), description="Who is told of alerts.")
+    promotion: PromotionSettings = Field(
+        default=PromotionSettings(), description="Who may serve another version of a view, and by which gate."
+    )
     spark: dict[str, str] = Field(default={}, description="Settings that are passed to Spark.")
 
     def declared_stores(self) -> tuple[Store, ...]:
@@ -245,6 +261,7 @@ def _section(setting: list[str]) -> type[_Section]:
         "serve": ServeSettings,
         "alerts": AlertSettings,
         "alerting": AlertingSettings,
+        "promotion": PromotionSettings,
     }
     return sections.get(setting[0], StoreSettings)
 

@@ -306,6 +306,22 @@ def test_a_reader_sees_nothing_missing_mixed_or_backwards_while_versions_are_swa
     assert sum(one != other for one, other in pairwise(factors)) == 4, "two ways there and back"
 
 
+def test_a_policy_holds_what_has_changed_over_a_restart(folder: Path) -> None:
+    (folder / "headwater.toml").write_text('name = "shop"\n[promotion]\nhold = true\n')
+    with hw.open(folder) as project:
+        sell(project, 1, 3)
+        caught_up(project)
+    declare(folder, "sum(n * 2)")
+    with hw.open(folder) as project:
+        caught_up(project)
+        assert rows(project)[0]["n"] == 6
+        assert project.versions.is_held("shops")
+        assert project.versions.promote("shops").version == 2
+        (done,) = project.admin.replay()
+        assert (done.error, done.version, rows(project)[0]["n"]) == (None, 3, 12), "the declaration is the same"
+        assert [one.served for one in project.versions.of("shops")] == [False, False, True]
+
+
 @pytest.mark.parametrize("way", ["changed", "replayed"])
 def test_a_version_that_lacks_history_is_held_and_the_old_rows_stay_until_somebody_promotes_it(
     folder: Path, way: str

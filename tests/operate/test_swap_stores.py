@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import headwater as hw
 from headwater.cli import app
 from headwater.errors import Fenced, PromotionRefused
+from headwater.operate.audit import acting_as
 from headwater.outlets.feed import Feed
 from headwater.outlets.protocol import Place
 from headwater.store import Batch, Position, Store, Target
@@ -24,10 +25,12 @@ from headwater.store.several import SeveralStores
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 
+TWO_FILES = ("sqlite:///main.db", "sqlite:///other.db")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SQL = """CREATE STREAM sales (id STRING, shop STRING, n INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);
-CREATE MATERIALIZED VIEW shops WITH (store = 'main, other') AS SELECT shop, window_end, sum(n) AS n
+VIEW = """CREATE MATERIALIZED VIEW {} WITH (store = 'main, other') AS SELECT shop, window_end, sum(n) AS n
 FROM TUMBLE(TABLE sales, DESCRIPTOR(at), INTERVAL '1' DAY) GROUP BY shop, window_end;"""
+STREAM = "CREATE STREAM sales (id STRING, shop STRING, n INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);"
+SQL = "\n".join([STREAM, VIEW.format("shops"), VIEW.format("kiosks")])
 
 
 @pytest.fixture
@@ -52,21 +55,22 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 class Shop:
     """A project whose versions are written by hand: version 1 is served, version 2 has twice its sums."""
 
-    def __init__(self, folder: Path, stores: tuple[str, str]) -> None:
+    def __init__(self, folder: Path, stores: tuple[str, str], view: str = "shops", settings: str = "") -> None:
         main, other = stores
+        self.view = view
         (folder / "headwater.toml").write_text(
-            f'name = "shop"\n[stores.main]\nurl = "{main}"\n[stores.other]\nurl = "{other}"\n'
+            f'name = "shop"\n[stores.main]\nurl = "{main}"\n[stores.other]\nurl = "{other}"\n{settings}'
         )
         (folder / "shop.sql").write_text(SQL)
         self.project = hw.open(folder)
-        self.planned = self.project.plan().view("shops")
+        self.planned = self.project.plan().view(view)
         self.project.declarations.keep(self.planned)
-        self.store: SeveralStores = self.project.views.opened().ask.store("shops")
+        self.store: SeveralStores = self.project.views.opened().ask.store(view)
         self.epochs = {number: self.open(number) for number in (1, 2)}
 
     def target(self, number: int) -> Target:
         planned = self.planned
-        return Target("shops", number, planned.columns, planned.identity, planned.emit)
+        return Target(self.view, number, planned.columns, planned.identity, planned.emit)
 
     def open(self, number: int) -> int:
         return self.store.open(self.target(number), self.planned.fingerprint)
@@ -81,19 +85,22 @@ class Shop:
         self.store.apply(target, self.epochs[number], Batch(upserts, nothing, position))
 
     def served(self) -> list[int | None]:
-        return [store.promoted("shops") for store in self.store.parts]
+        return [store.promoted(self.view) for store in self.store.parts]
 
     def sums(self, store: Store) -> dict[str, int]:
         return {row["shop"]: row["n"] for row in store.read("shops").to_pylist()}
 
+    def fill(self) -> Shop:
+        for number in (1, 2):
+            self.write(number, 1, a=1, b=2)
+            self.write(number, 2, a=3)
+        self.store.promote(self.view, 1)
+        return self
+
 
 @pytest.fixture
 def shop(tmp_path: Path, stores: tuple[str, str]) -> Iterator[Shop]:
-    opened = Shop(tmp_path, stores)
-    for number in (1, 2):
-        opened.write(number, 1, a=1, b=2)
-        opened.write(number, 2, a=3)
-    opened.store.promote("shops", 1)
+    opened = Shop(tmp_path, stores).fill()
     yield opened
     opened.project.close()
 
@@ -129,7 +136,7 @@ class Killed(BaseException):
 STEPS = ("hold", "keep", "fenced", "swapping", "release")
 
 
-@pytest.mark.parametrize("stores", [("sqlite:///main.db", "sqlite:///other.db")])
+@pytest.mark.parametrize("stores", [TWO_FILES])
 @pytest.mark.parametrize("back", [False, True], ids=["promote", "rollback"])
 @pytest.mark.parametrize("point", [*STEPS, "after open", "after the follower", "after the leader"])
 def test_a_swap_that_is_cut_off_changed_nothing_or_is_finished(
@@ -170,7 +177,74 @@ def test_a_swap_that_is_cut_off_changed_nothing_or_is_finished(
     assert shop.served() == [after] * 2
 
 
-@pytest.mark.parametrize("stores", [("sqlite:///main.db", "sqlite:///other.db")])
+def test_several_views_are_promoted_together_or_none_of_them(tmp_path: Path) -> None:
+    shops, kiosks = (Shop(tmp_path, TWO_FILES, view).fill() for view in ("shops", "kiosks"))
+    versions = shops.project.versions
+    kiosks.write(2, 3, b=0)
+    kiosks.write(1, 3, a=9)
+    twice = "SELECT sum(new.n) = 2 * (SELECT sum(n) FROM old) FROM new"
+    with pytest.raises(PromotionRefused, match='view "kiosks" version 2 is not promoted: what is required'):
+        versions.promote_together("shops", "kiosks", require=twice)
+    assert (shops.served(), kiosks.served()) == ([1, 1], [1, 1])
+    assert [done.version for done in versions.promote_together("shops", "kiosks", "SHOPS")] == [2, 2]
+    assert (shops.served(), kiosks.served()) == ([2, 2], [2, 2])
+    for opened in (shops, kiosks):
+        opened.project.close()
+
+
+def test_a_promotion_of_several_views_that_is_cut_off_between_them_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shops, kiosks = (Shop(tmp_path, TWO_FILES, view).fill() for view in ("shops", "kiosks"))
+    with monkeypatch.context() as patch, suppress(Killed):
+        patch.setattr("headwater.operate.hold.Holds.release", _die)
+        shops.project.versions.promote_together("shops", "kiosks")
+    assert (shops.served(), kiosks.served()) == ([2, 2], [1, 1])
+    shops.project.views.opened().run._begun(None)  # as the next run does
+    assert (shops.served(), kiosks.served()) == ([2, 2], [2, 2])
+    for opened in (shops, kiosks):
+        opened.project.close()
+
+
+def _die(*_: Any, **__: Any) -> None:
+    raise Killed
+
+
+def test_the_policy_of_a_project_holds_for_every_promotion(tmp_path: Path) -> None:
+    policy = """[promotion]
+max_diff = "0.5"
+require = ["SELECT count(*) = 2 FROM new"]
+keep_old = "1 hour"
+by = ["token deploy"]
+"""
+    policy = policy.replace('"0.5"', "0.5")
+    shop = Shop(tmp_path, TWO_FILES, settings=policy).fill()
+    versions = shop.project.versions
+    with pytest.raises(PromotionRefused, match="may not promote") as refused:
+        versions.promote("shops")
+    assert "token deploy" in str(refused.value)
+    with pytest.raises(PromotionRefused, match="may not promote"):
+        shop.project.admin.ask_promotion(only_tell=False, wait=timedelta())
+    with acting_as("token deploy"):
+        with pytest.raises(PromotionRefused, match=r"100.000% of its rows differ, and 50.000% may"):
+            versions.promote("shops", max_diff=1)
+        shop.write(2, 3, a=1, b=1)
+        shop.write(1, 3, a=2, b=2)
+        with pytest.raises(PromotionRefused, match=r"and 10.000% may"):
+            shop.write(2, 4, b=2)
+            shop.write(1, 4, b=2)
+            versions.promote("shops", max_diff=0.1)
+        assert shop.served() == [1, 1]
+        shop.write(2, 5, a=1)
+        shop.write(1, 5, a=2)
+        done = versions.promote("shops")
+        assert done.kept_until is not None
+        assert done.kept_until - shop.project.views.opened().catalog.holds.now() < timedelta(hours=2)
+    assert versions.rollback("shops").version == 1, "the way back is open to whoever operates"
+    shop.project.close()
+
+
+@pytest.mark.parametrize("stores", [TWO_FILES])
 def test_two_promotions_at_once_are_one(shop: Shop) -> None:
     holds = shop.project.views.opened().catalog.holds
     with holds.promoting("shops"), pytest.raises(PromotionRefused, match="is being promoted"):
@@ -178,7 +252,7 @@ def test_two_promotions_at_once_are_one(shop: Shop) -> None:
     assert shop.served() == [1, 1]
 
 
-@pytest.mark.parametrize("stores", [("sqlite:///main.db", "sqlite:///other.db")])
+@pytest.mark.parametrize("stores", [TWO_FILES])
 def test_a_version_that_is_behind_is_waited_for_and_then_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater.project.versions.WAIT", timedelta(seconds=0.2))
     shop.write(1, 3, a=10)
@@ -187,7 +261,7 @@ def test_a_version_that_is_behind_is_waited_for_and_then_refused(shop: Shop, mon
     assert shop.served() == [1, 1]
 
 
-@pytest.mark.parametrize("stores", [("sqlite:///main.db", "sqlite:///other.db")])
+@pytest.mark.parametrize("stores", [TWO_FILES])
 def test_an_outlet_misses_nothing_of_a_version_that_is_fed_on_behind_a_swap(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +289,7 @@ def _untimed(changes: pa.Table) -> pa.Table:
     return changes.append_column("timing", pa.nulls(changes.num_rows, pa.string()))
 
 
-@pytest.mark.parametrize("stores", [("sqlite:///main.db", "sqlite:///other.db")])
+@pytest.mark.parametrize("stores", [TWO_FILES])
 def test_the_same_in_a_terminal(shop: Shop, tmp_path: Path) -> None:
     def headwater(*arguments: str) -> tuple[int, str]:
         outcome = CliRunner().invoke(app, [*arguments, "-p", str(tmp_path)], env={"COLUMNS": "200", "NO_COLOR": "1"})

@@ -51,31 +51,40 @@ def resume(
 
 @command
 def promote(
-    view: Annotated[str | None, typer.Argument(metavar="VIEW", help="Serve the version of it that is held.")] = None,
+    views: Annotated[
+        list[str] | None, typer.Argument(metavar="VIEW", help="Serve the versions that are held: of all or of none.")
+    ] = None,
     only_tell: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
     hold: Annotated[bool, typer.Option("--hold", help="Go on serving what is served until VIEW is promoted.")] = False,
     version: Annotated[int | None, typer.Option(help="Of VIEW: the version; the newest, if not given.")] = None,
     max_diff: Annotated[str | None, typer.Option(help="Of VIEW: the share of rows that may differ: 0.1%.")] = None,
     max_missing: Annotated[str | None, typer.Option(help="Of VIEW: the share of rows that may be missing.")] = None,
     require: Annotated[str | None, typer.Option(help="Of VIEW: a query over old and new that is to be true.")] = None,
-    keep_old: Annotated[str, typer.Option(help="Of VIEW: how long the version before is kept up.")] = "24 hours",
+    keep_old: Annotated[str | None, typer.Option(help="Of VIEW: how long the version before is kept up.")] = None,
     project: Folder = HERE,
     json_: Json = False,
 ) -> int:
-    """Let the run of the project take changed declarations over, or serve the version of a view that is held."""
+    """Let the run of the project take changed declarations over, or serve the versions of views that are held."""
     from headwater.model import parse_duration
     from headwater.operate.wish import PROMOTION
 
     shares = {"max_diff": share_of(max_diff), "max_missing": share_of(max_missing)}
     is_asked = any(value is not None for value in (version, require, *shares.values()))
-    if (view is None and is_asked) or (view is not None and (hold or only_tell)):
+    if (not views and is_asked) or (views and (hold or only_tell)):
         raise typer.BadParameter("limits and --version are of a VIEW; --hold and --dry-run of declarations")
+    if views and len(views) > 1 and version is not None:
+        raise typer.BadParameter("--version is of one VIEW")
     with hw.open(project) as opened:
         opened.plan()
-        if view is not None:
-            kept = parse_duration(keep_old)
-            done = opened.versions.promote(view, version=version, require=require, keep_old=kept, **shares)
-            show_promoted(done, json_)
+        if views:
+            kept = None if keep_old is None else parse_duration(keep_old)
+            if version is None:
+                promoted = opened.versions.promote_together(*views, require=require, keep_old=kept, **shares)
+            else:
+                one = opened.versions.promote(views[0], version=version, require=require, keep_old=kept, **shares)
+                promoted = [one]
+            for done in promoted:
+                show_promoted(done, json_)
             return 0
         outcome = opened.admin.ask_promotion(only_tell=only_tell, wait=PROMOTION, hold=hold and not only_tell)
     if json_:

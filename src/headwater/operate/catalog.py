@@ -15,6 +15,7 @@ from headwater.log import TopicLog
 from headwater.operate.halt import Halt
 from headwater.operate.hold import Holds
 from headwater.operate.lock import LEASE
+from headwater.operate.policy import Policy
 from headwater.operate.promotion import is_read
 from headwater.operate.speed import Speeds
 from headwater.operate.stores import Stores
@@ -36,7 +37,8 @@ class Catalog:
 
     `home` is the folder of what runs, below that of the project. Spark starts when it is needed, or was begun before.
     `keep` has the declarations kept that a view is run by or, of None, the project; `kept` gives the plan of a view and
-    of its project that had some fingerprint, if that was kept.
+    of its project that had some fingerprint, if that was kept. `policy` says what has to hold before another version of
+    a view is served.
     """
 
     def __init__(
@@ -51,10 +53,12 @@ class Catalog:
         open_store: OpenStore = open_store,
         keep: Callable[[PlannedView | None], None] = lambda _: None,
         kept: KeptView = lambda _, __: None,
+        policy: Policy = Policy(),  # noqa: B008  # it is frozen
     ) -> None:
         self.plan = plan
         self.keep = keep
         self.kept = kept
+        self.policy = policy
         self.holds = Holds(home)
         self.speeds = Speeds(home)
         self.log_of = log_of

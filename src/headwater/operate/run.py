@@ -248,6 +248,7 @@ class ViewRuns:
             catalog.speeds,
             catalog.holds,
             partial(catalog.built_by, planned),
+            catalog.policy.holds,
         )
 
     def _paused(self, planned: PlannedView) -> Paused | None:

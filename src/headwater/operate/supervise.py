@@ -111,12 +111,18 @@ class Work:
     speeds: Speeds | None = None
     holds: Holds | None = None
     built_by: Callable[[Version], PlannedView | None] = lambda _: None
+    holds_changed: bool = False
 
-    def holds_history(self) -> bool:
-        """Hold the view if what its served version has read is no longer all in the log; tell whether it is held so."""
+    def is_held_now(self) -> bool:
+        """Hold the view if what its served version has read is no longer all in the log, or its declaration has changed
+        and the policy says so; tell whether it is held by that.
+        """
         served = next((version for version in self.store.versions(self.planned.name) if version.promoted), None)
         if served is None or self.holds is None:
             return False
+        if self.holds_changed and served.fingerprint != self.planned.fingerprint:
+            self.holds.hold(self.planned.name)
+            return True
         return hold_where_gone(self.built_by(served), served, self.store, self.logs, self.holds)
 
     def meeting(self) -> Mapping[TopicLog, int] | None:
@@ -205,7 +211,7 @@ class Run:
         if not self.work.wishes.is_replay_asked(name):
             return self._patiently(self.work.versions.choose)
         self._patiently(lambda: make_room(self.work.store.parts, name))
-        if self._is_held() or self._patiently(self.work.holds_history):  # what there is goes on being fed
+        if self._is_held() or self._patiently(self.work.is_held_now):  # what there is goes on being fed
             chosen = self._patiently(self.work.versions.anew)
             self._patiently(
                 lambda: self.work.store.open(_target_of(self.work.planned, chosen), self.work.planned.fingerprint)
@@ -244,7 +250,7 @@ class Run:
     def _serve(self, number: int) -> None:
         if self.beside is not None or self._is_held():
             return
-        if self.work.store.promoted(self.work.planned.name) != number and not self.work.holds_history():
+        if self.work.store.promoted(self.work.planned.name) != number and not self.work.is_held_now():
             self.work.store.promote(self.work.planned.name, number)
 
     def _follow(self, chosen: Chosen, held: Held) -> Chosen:

@@ -7,8 +7,8 @@ with both behind it. What is cut off, by whatever, has either changed nothing or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,7 +21,7 @@ from headwater.model import Emit
 from headwater.operate.catalog import Catalog
 from headwater.operate.compare import EXAMPLES, Compared, HasClosed, Pair, compared, is_as_far
 from headwater.operate.cut import POLL, ViewAt
-from headwater.operate.hold import KEEP_OLD
+from headwater.operate.policy import Gate
 from headwater.operate.rest import closes_by_clock
 from headwater.operate.table import readable_rows
 from headwater.plan import PlannedView
@@ -32,23 +32,6 @@ from headwater.waiting import wait_for
 
 WAIT = timedelta(seconds=30)
 """The other version is waited for so long."""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The conditions of a promotion: the largest share of rows that may differ and that may be missing, and a query.
-
-    `require` is in the SQL of views, over `old` and `new`; the first value of its answer must be true.
-    """
-
-    most_different: float | None = None
-    most_missing: float | None = None
-    require: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Tells whether nothing is asked."""
-        return self.most_different is None and self.most_missing is None and self.require is None
 
 
 @dataclass(frozen=True)
@@ -88,18 +71,22 @@ class Swaps:
         return compared(old, new, pair.key, examples)
 
     def promote(
-        self, planned: PlannedView, gate: Gate, version: int | None = None, keep_old: timedelta = KEEP_OLD
-    ) -> Promoted:
-        """Serve the newest version, or another one, from now on; `PromotionRefused` if it doesn't pass the gate."""
-        name = planned.name
-        with self.catalog.holds.promoting(name):
-            finish(self.catalog, planned)
-            pair = self._pair(planned, version)
-            seen = None if gate.is_open else self._checked(pair, gate)
-            self._swap(pair, keep_old, back=False)
-        return self._promoted(pair, keep_old, seen)
+        self, views: Sequence[PlannedView], gate: Gate, version: int | None, keep_old: timedelta
+    ) -> list[Promoted]:
+        """Serve the newest versions, or another one, from now on; `PromotionRefused` if one doesn't pass the gate.
 
-    def roll_back(self, planned: PlannedView, version: int | None = None, keep_old: timedelta = KEEP_OLD) -> Promoted:
+        All of them are checked before any is swapped, and a swap that is cut off between them is finished.
+        """
+        with ExitStack() as alone:
+            for planned in views:
+                alone.enter_context(self.catalog.holds.promoting(planned.name))
+                finish(self.catalog, planned)
+            pairs = [self._pair(planned, version) for planned in views]
+            seen = [None if gate.is_open else self._checked(pair, gate) for pair in pairs]
+            self._swap(pairs, keep_old, back=False)
+        return [self._promoted(pair, keep_old, compared) for pair, compared in zip(pairs, seen, strict=True)]
+
+    def roll_back(self, planned: PlannedView, version: int | None, keep_old: timedelta) -> Promoted:
         """Serve the version again that was served before, or another one; the newer one stays, held."""
         name, holds = planned.name, self.catalog.holds
         with holds.promoting(name):
@@ -115,7 +102,7 @@ class Swaps:
                     view=name,
                 )
             pair = self._pair(planned, version)
-            self._swap(pair, keep_old, back=True)
+            self._swap([pair], keep_old, back=True)
         return self._promoted(pair, keep_old, None)
 
     def _promoted(self, pair: Pair, keep_old: timedelta, seen: Compared | None) -> Promoted:
@@ -131,8 +118,9 @@ class Swaps:
         ):
             if most is not None and share > most:
                 raise self._refused(pair, f"{share:.3%} of its rows {what}, and {most:.3%} may")
-        if gate.require is not None and not self._holds(gate.require, old, new):
-            raise self._refused(pair, f"what is required doesn't hold: {gate.require}")
+        for require in gate.require:
+            if not self._holds(require, old, new):
+                raise self._refused(pair, f"what is required doesn't hold: {require}")
         return seen
 
     def _holds(self, require: str, old: ViewAt, new: ViewAt) -> bool:
@@ -154,27 +142,35 @@ class Swaps:
             version=new,
         )
 
-    def _swap(self, pair: Pair, keep_old: timedelta, *, back: bool) -> None:
-        holds, name, store = self.catalog.holds, pair.planned.name, self.catalog.store(pair.planned)
+    def _swap(self, pairs: Sequence[Pair], keep_old: timedelta, *, back: bool) -> None:
+        for pair in pairs:
+            self._stop_old(pair)
+        for pair in pairs:
+            self._wait_for(pair)
+        holds = self.catalog.holds
+        for pair in pairs:
+            if back:
+                holds.hold(pair.planned.name)
+            if keep_old:
+                holds.keep(pair.planned.name, pair.old.target.version, keep_old)
+        for pair in pairs:  # from here on all of them are finished, whatever comes between
+            holds.swapping(pair.planned.name, pair.new.target.version)
+        for pair in pairs:
+            pair.store.promote(pair.planned.name, pair.new.target.version)
+            holds.swapping(pair.planned.name, None)
+            if not back:
+                holds.release(pair.planned.name)
+
+    def _stop_old(self, pair: Pair) -> None:
+        """Let the version that is served stand still, once the other one has read what it has."""
         old, new = pair.old.target, pair.new.target
-        check_sound(store, name, new.version)
+        check_sound(pair.store, new.view, new.version)
         self._wait_for(pair)
-        epoch = store.open(old, pair.old.fingerprint)
-        holds.fenced(name, old.version, epoch)
-        self._wait_for(pair)
-        if back:
-            holds.hold(name)
-        if keep_old:
-            holds.keep(name, old.version, keep_old)
-        holds.swapping(name, new.version)
-        store.promote(name, new.version)
-        holds.swapping(name, None)
-        if not back:
-            holds.release(name)
+        self.catalog.holds.fenced(old.view, old.version, pair.store.open(old, pair.old.fingerprint))
 
     def _wait_for(self, pair: Pair) -> None:
         """Wait until the new version has read what the old one has."""
-        name, store, apart = pair.planned.name, self.catalog.store(pair.planned), pair.apart
+        name, store, apart = pair.planned.name, pair.store, pair.apart
         old, new = pair.old.target.version, pair.new.target.version
 
         def is_there() -> bool:

@@ -16,6 +16,7 @@ from headwater.log.maintenance import trim
 from headwater.operate import CaughtUp, Reading
 from headwater.operate.audit import Act, Audit
 from headwater.operate.change import Change, Outlook
+from headwater.operate.policy import Policy
 from headwater.operate.promotion import Promotion
 from headwater.operate.wish import Paused, Subject, Wishes
 from headwater.plan import PlannedView
@@ -96,21 +97,28 @@ class Administration:
         """Hold the views that would be built anew by what is declared in the folder."""
         self._hold(step.view for step in self.change().views if step.served is not None and step.way != "end")
 
-    def promote(self, *, only_tell: bool = False, hold: bool = False) -> Promotion:
+    def promote(self, *, only_tell: bool = False, hold: bool = False, may: bool = False) -> Promotion:
         """Let the declarations that are in the folder now take the place of those that were opened; tell what changes.
 
         Views that run in this process follow: a view that has changed is built as its next version beside the one that
         is served, a new one begins, one that is gone ends, and the others go on undisturbed. `CheckFailed` if the
         declarations have errors, `PromotionRefused` if a run can't take them over; nothing is changed then. With
         `only_tell`, nothing is changed either way. Settings stay as they were opened. With `hold`, what is served of
-        views that have changed stays so, and is fed, until their new version is promoted (`Project.versions`).
+        views that have changed stays so, and is fed, until their new version is promoted (`Project.versions`); so it is
+        if the project's policy says so. Whoever asks is held against the policy, unless it is known that they `may`.
         """
         if not only_tell:
-            if hold:
+            if not may:
+                self._policy.check_actor()
+            if hold or self._policy.holds:
                 self._declarations.exchange(only_tell=True)  # what is refused holds nothing
                 self._hold_changed()
             self._audit.note("promote", self._declarations.declared.name)
         return self._declarations.exchange(only_tell=only_tell)
+
+    @property
+    def _policy(self) -> Policy:
+        return self._views.opened().catalog.policy
 
     def change(self, *views: str) -> Change:
         """Tell what the declarations that are in the folder now would change, of some views or of everything.
@@ -136,8 +144,9 @@ class Administration:
     def ask_promotion(self, *, only_tell: bool, wait: timedelta, hold: bool = False) -> dict[str, Any] | None:
         """Let the run of the project take changed declarations over; what became of it, None if none did in time."""
         if not only_tell:
+            self._policy.check_actor()
             self._audit.note("ask for promotion", hold=hold)
-            if hold:
+            if hold or self._policy.holds:
                 self._hold_changed()
         return self._wishes.promoted(self._wishes.ask_promotion(only_tell=only_tell), wait)
 

@@ -154,7 +154,7 @@ class Runner:
         number, only_tell = asked
         result: Promotion | HeadwaterError
         try:
-            result = self._admin.promote(only_tell=only_tell)
+            result = self._admin.promote(only_tell=only_tell, may=True)
         except HeadwaterError as error:
             result = error
         outcome = {"error": result.as_dict()} if isinstance(result, HeadwaterError) else {"promotion": result.as_dict()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,8 +11,8 @@ from headwater.errors import ArgumentRefused
 from headwater.operate import Views
 from headwater.operate.audit import Audit
 from headwater.operate.compare import EXAMPLES, Compared
-from headwater.operate.hold import KEEP_OLD
-from headwater.operate.swap import WAIT, Gate, Promoted, Swaps
+from headwater.operate.policy import Gate
+from headwater.operate.swap import WAIT, Promoted, Swaps
 from headwater.plan import PlannedView
 from headwater.project.declarations import Declarations
 from headwater.store import Position
@@ -80,26 +80,53 @@ class ProjectVersions:
         max_diff: float | None = None,
         max_missing: float | None = None,
         require: str | None = None,
-        keep_old: timedelta = KEEP_OLD,
+        keep_old: timedelta | None = None,
     ) -> Promoted:
         """Serve the newest version of a view from now on, in all of its stores; the one before is kept up for a while.
 
         `PromotionRefused`, and nothing is changed, if a larger share of rows differs or is missing, if `require`, a
-        query over `old` and `new`, doesn't answer with true, or if the version is not as far as the one before.
+        query over `old` and `new`, doesn't answer with true, or if the version is not as far as the one before. The
+        limits of the project's policy hold as well, and `keep_old` is the policy's where none is given.
         """
-        planned = self._planned(view)
-        gate = Gate(_share(max_diff), _share(max_missing), require)
+        limits = (max_diff, max_missing, require)
+        return self._promoted([view], limits, version, keep_old)[0]
+
+    def promote_together(
+        self,
+        *views: str,
+        max_diff: float | None = None,
+        max_missing: float | None = None,
+        require: str | None = None,
+        keep_old: timedelta | None = None,
+    ) -> list[Promoted]:
+        """Serve the newest versions of several views from now on, if each of them passes the gate; else of none."""
+        return self._promoted(views, (max_diff, max_missing, require), None, keep_old)
+
+    def _promoted(
+        self,
+        views: Sequence[str],
+        limits: tuple[float | None, float | None, str | None],
+        version: int | None,
+        keep_old: timedelta | None,
+    ) -> list[Promoted]:
+        planned = list({one.name: one for one in map(self._planned, views)}.values())
+        policy, (max_diff, max_missing, require) = self._views().catalog.policy, limits
+        asked = Gate(_share(max_diff), _share(max_missing), () if require is None else (require,))
         details = {"version": version, "max_diff": max_diff, "max_missing": max_missing, "require": require}
-        self._audit.note("promote view", planned.name, **details)
-        done = self._swaps().promote(planned, gate, version, keep_old)
-        self._audit.note("promoted view", planned.name, version=done.version, before=done.before)
+        for one in planned:
+            self._audit.note("promote view", one.name, **details)
+        policy.check_actor()
+        kept = policy.keep_old if keep_old is None else keep_old
+        done = self._swaps().promote(planned, policy.gate.with_(asked), version, kept)
+        for served in done:
+            self._audit.note("promoted view", served.view, version=served.version, before=served.before)
         return done
 
-    def rollback(self, view: str, *, version: int | None = None, keep_old: timedelta = KEEP_OLD) -> Promoted:
+    def rollback(self, view: str, *, version: int | None = None, keep_old: timedelta | None = None) -> Promoted:
         """Serve the version again that was served before; the newer one stays, held and kept up."""
-        planned = self._planned(view)
+        planned, policy = self._planned(view), self._views().catalog.policy
         self._audit.note("roll back view", planned.name, version=version)
-        return self._swaps().roll_back(planned, version, keep_old)
+        return self._swaps().roll_back(planned, version, policy.keep_old if keep_old is None else keep_old)
 
     def prune(self, view: str, *versions: int) -> list[int]:
         """Drop versions of a view, by default all that are neither served nor kept up nor declared; tell which."""

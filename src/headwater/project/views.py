@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.config import Settings
+from headwater.config import PromotionSettings, Settings
 from headwater.engine.session import Spark
 from headwater.log import TopicLog
 from headwater.log import read as reading
@@ -26,6 +26,7 @@ from headwater.operate.ask import ViewAnswers
 from headwater.operate.catalog import Catalog
 from headwater.operate.cut import ViewAt
 from headwater.operate.inspect import ViewInspection
+from headwater.operate.policy import Gate, Policy
 from headwater.operate.promotion import Promotion
 from headwater.operate.query import OpenView
 from headwater.operate.run import ViewRuns
@@ -85,6 +86,7 @@ class ProjectViews:
                     open_store=self._open_store,
                     keep=self._declarations.keep,
                     kept=self._declarations.view_kept,
+                    policy=_policy(self._settings.promotion),
                 )
                 runs = ViewRuns(catalog, at_once=self._settings.catch_up.views_at_once, patience=self._patience)
                 answers = ViewAnswers(catalog, partial(self._delegate.do, "then"))
@@ -228,6 +230,11 @@ class ProjectViews:
         """Let views that are opened follow other declarations."""
         if self._views is not None:
             self._views.take_over(plan, promotion)
+
+
+def _policy(settings: PromotionSettings) -> Policy:
+    gate = Gate(settings.max_diff, settings.max_missing, settings.require)
+    return Policy(gate, settings.keep_old, settings.hold, settings.by)
 
 
 def _newest_batch(version: Version | None) -> tuple[int | None, int]:
