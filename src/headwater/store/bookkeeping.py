@@ -20,6 +20,13 @@ from headwater.store.protocol import Batch, Position, Served, Target, Version
 from headwater.store.refusals import fenced, no_version, other_commits, this_process, was_dropped
 
 _HERE = "view = ? AND version = ?"
+_STANDING = """
+SELECT epoch, holder, taken_at,
+  (SELECT count(*) FROM headwater_versions AS own WHERE own.view = held.view AND own.version = held.version),
+  (SELECT max(batch) FROM headwater_batches AS own WHERE own.view = held.view AND own.version = held.version)
+FROM headwater_epochs AS held WHERE view = ? AND version = ?
+"""
+"""Who holds a version, whether it is there, and its newest batch."""
 
 
 @dataclass(frozen=True)
@@ -118,15 +125,31 @@ class Bookkeeping:
         row = self._execute(connection, statement, (view, version)).fetchone()
         if row is None:
             return 0, "", ""
-        return int(row[0]), str(row[1]), str(self.read_instant(row[2]).replace(tzinfo=None))
+        return int(row[0]), str(row[1]), self._shown(row[2])
 
-    def check_epoch(self, connection: Any, target: Target, epoch: int) -> None:
-        """Refuse who doesn't hold the newest epoch of a version that is there."""
-        newest, holder, since = self.epoch_of(connection, target.view, target.version)
+    def _shown(self, at: Any) -> str:
+        return str(self.read_instant(at).replace(tzinfo=None))
+
+    def is_new(self, connection: Any, target: Target, epoch: int, batch: Batch) -> bool:
+        """Tells whether a batch is to be written; refuses who doesn't hold the newest epoch of a version that is there.
+
+        `BatchRefused` if the number of the batch is there, with other commits.
+        """
+        here = (target.view, target.version)
+        if self.locking:  # first: what is read behind it was written before by whoever had it
+            self.epoch_of(connection, *here)
+        row = self._execute(connection, _STANDING, here).fetchone()
+        newest, holder, since, is_there, last = row or (0, "", None, 0, None)
         if newest != epoch:
-            raise fenced(target, epoch, newest, holder, since)
-        if self.recorded(connection, target.view, target.version) is None:
+            raise fenced(target, epoch, newest, holder, "" if since is None else self._shown(since))
+        if not is_there:
             raise was_dropped(target)
+        if last is None or batch.position.batch > last:
+            return True
+        known = self.position_of(connection, *here, batch.position.batch)
+        if known is not None and dict(known.commits) != dict(batch.position.commits):
+            raise other_commits(target, batch, known)
+        return False
 
     def position_of(self, connection: Any, view: str, version: int, batch: int | None = None) -> Position | None:
         """The position after the newest batch, or after the given one if it is still known."""
@@ -151,16 +174,6 @@ class Bookkeeping:
         target, position = self.target_of(connection, view, number), self.position_of(connection, view, number)
         return Served(target, position, None if row is None else self.read_instant(row[0]))
 
-    def was_applied(self, connection: Any, target: Target, batch: Batch) -> bool:
-        """Tells whether a batch is there already; `BatchRefused` if its number is, with other commits."""
-        newest = self.position_of(connection, target.view, target.version)
-        if newest is None or batch.position.batch > newest.batch:
-            return False
-        known = self.position_of(connection, target.view, target.version, batch.position.batch)
-        if known is not None and dict(known.commits) != dict(batch.position.commits):
-            raise other_commits(target, batch, known)
-        return True
-
     def record_batch(
         self, connection: Any, target: Target, position: Position, at: datetime, changes: Sequence[int]
     ) -> None:
@@ -173,12 +186,14 @@ class Bookkeeping:
 
     def add_to_ledger(self, connection: Any, target: Target, counts: Mapping[str, int]) -> None:
         """Add a batch's counts to the sums."""
+        if not counts:
+            return
         statement = (
-            "INSERT INTO headwater_ledger AS known VALUES (?, ?, ?, ?) ON CONFLICT (view, version, name) "
-            "DO UPDATE SET count = known.count + excluded.count"
+            f"INSERT INTO headwater_ledger AS known VALUES {', '.join(['(?, ?, ?, ?)'] * len(counts))} "
+            "ON CONFLICT (view, version, name) DO UPDATE SET count = known.count + excluded.count"
         )
-        values = [(target.view, target.version, name, count) for name, count in counts.items()]
-        connection.cursor().executemany(statement.replace("?", self.mark), values)
+        rows = [(target.view, target.version, name, count) for name, count in counts.items()]
+        self._execute(connection, statement, [value for row in rows for value in row])
 
     def ledger_of(self, connection: Any, view: str, version: int) -> dict[str, int]:
         """The sums of all batches' counts."""

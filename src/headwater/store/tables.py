@@ -56,6 +56,8 @@ class VersionTables(Protocol):
 
 
 T = TypeVar("T", bound=VersionTables)
+TRIMS = 1000
+"""The changelog is looked through so many times in the time that it is kept for."""
 R = TypeVar("R")
 
 
@@ -78,6 +80,7 @@ class TableStore(ABC, Generic[T]):
         self._connections = database
         self._make_tables = tables
         self._known: dict[Target, T] = {}
+        self._trimmed: dict[tuple[str, int], datetime] = {}
 
     @abstractmethod
     def _fetch(self, connection: Any, tables: T, span: Span | None) -> Sequence[Any]:
@@ -182,6 +185,17 @@ class TableStore(ABC, Generic[T]):
     def close(self) -> None:
         """Let go of the connections."""
         self._connections.close()
+
+    def _due(self, target: Target) -> datetime | None:
+        """The time, if the changelog of a version is to be looked through for what need not be kept any more.
+
+        That is at its first batch and then now and then: to look takes longer than a small batch does.
+        """
+        now, version = self._now(), (target.view, target.version)
+        if version in self._trimmed and now - self._trimmed[version] < self._retention / TRIMS:
+            return None
+        self._trimmed[version] = now
+        return now
 
     def _tables(self, target: Target) -> T:
         if target not in self._known:

@@ -14,9 +14,9 @@ from threading import Barrier
 import pytest
 
 from headwater.errors import Fenced, StoreUnavailable
-from headwater.store.sqlite import SqliteStore
+from headwater.store.sqlite import SqliteStore, rows
 from headwater.store.sqlite.database import Database
-from headwater.testing.conformance.targets import SPEND, batch
+from headwater.testing.conformance.targets import FINAL, SPEND, batch
 from tests.patience import eventually
 
 SOME = 6
@@ -127,3 +127,38 @@ def test_batches_of_several_views_are_there_at_once_but_for_one_that_is_refused(
         assert [store.position(view.view, 1) is None for view in views] == [number == 2 for number in range(SOME)]
         again = store.write_together([store.prepared(views[0], epochs[0], batches[0])])
         assert [future.result() for future in again] == [False], "it was applied before"
+
+
+@pytest.mark.parametrize("count", [1, 49, 50, 51, 137])
+def test_all_rows_are_written_again_when_a_transaction_failed_behind_them(
+    tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "PART", 60)
+    settled, changed = replace(FINAL, view="settled"), replace(SPEND, view="changed")
+    with closing(SqliteStore(tmp_path / "views.db")) as store:
+        some = batch(0, [(f"card-{number}", number, 1) for number in range(count)])
+        ready = [store.prepared(view, store.open(view, "plan"), some) for view in (settled, changed)]
+
+        def fails(connection: sqlite3.Connection) -> bool:
+            raise ValueError("behind both of them")
+
+        *told, failed = store.write_together([*ready, fails])
+        assert isinstance(failed.exception(), ValueError)
+        assert [future.result() for future in told] == [True, True]
+        for view in (settled, changed):
+            assert sorted(store.read(view.view, 1)["minute"].to_pylist()) == list(range(count))
+            assert sum(changes.num_rows for changes in store.changes(view.view, 1)) == count
+
+
+def test_statements_of_a_version_are_few_however_many_rows_come(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "views.db")) as store:
+        epoch = store.open(SPEND, "plan")
+        store.apply(SPEND, epoch, batch(0, [("a", number, 1) for number in range(200)]))
+        for number, few in enumerate(range(1, 100, 7), 1):
+            said: list[str] = []
+            with store._database.writing() as connection:
+                connection.set_trace_callback(said.append)
+            store.apply(SPEND, epoch, batch(number, [("a", row, number) for row in range(few)]))
+            inserted = [text for text in said if text.startswith("INSERT OR ROLLBACK")]
+            assert len(inserted) <= 1 + 6, "one of fifty rows, and powers of two"
+            assert len([text for text in said if not text.startswith("--")]) <= 11 + len(inserted)

@@ -140,14 +140,14 @@ class PostgresStore(TableStore[VersionTables]):
     def _apply(self, connection: Connection, epoch: int, batch: Batch, staging: Staging, rows: Rows) -> bool:
         """Write a batch whose rows are on the stage."""
         target = staging.tables.target
-        self._books.check_epoch(connection, target, epoch)
-        if self._books.was_applied(connection, target, batch):
+        if not self._books.is_new(connection, target, epoch, batch):
             return False
         with _refusing(target, batch):
             changes = self._write(connection, staging, batch, rows)
         self._books.record_batch(connection, target, batch.position, self._now(), [changes])
         self._books.add_to_ledger(connection, target, batch.ledger)
-        changelog.trim(connection, staging.tables, self._now() - self._retention)
+        if (now := self._due(target)) is not None:
+            changelog.trim(connection, staging.tables, now - self._retention)
         return True
 
     def _write(self, connection: Connection, staging: Staging, batch: Batch, rows: Rows) -> int:

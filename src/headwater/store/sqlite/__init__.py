@@ -128,15 +128,14 @@ class SqliteStore(TableStore[VersionTables]):
         written = written_of(tables, batch)
 
         def write(connection: sqlite3.Connection) -> bool:
-            self._books.check_epoch(connection, target, epoch)
-            if self._books.was_applied(connection, target, batch):
+            if not self._books.is_new(connection, target, epoch, batch):
                 return False
             before = changelog.last_change(connection, tables)
-            self._write(connection, tables, batch, written)
-            changes = (before, changelog.last_change(connection, tables))
+            changes = (before, self._write(connection, tables, batch, written) if written.is_some else before)
             self._books.record_batch(connection, target, batch.position, self._now(), changes)
             self._books.add_to_ledger(connection, target, batch.ledger)
-            changelog.trim(connection, tables, self._now() - self._retention)
+            if (now := self._due(target)) is not None:
+                changelog.trim(connection, tables, now - self._retention)
             return True
 
         return write
@@ -145,18 +144,19 @@ class SqliteStore(TableStore[VersionTables]):
         """Write what was made ready in one transaction."""
         return self._database.write_together(prepared)
 
-    def _write(self, connection: sqlite3.Connection, tables: VersionTables, batch: Batch, written: Written) -> None:
+    def _write(self, connection: sqlite3.Connection, tables: VersionTables, batch: Batch, written: Written) -> int:
+        """Write rows and their changes; the number of the newest change."""
         try:
             if written.deletes:
                 connection.executemany(tables.delete, written.deletes)
             (last,) = connection.execute(tables.last_row).fetchone()
             for part in written.parts:
-                whole = len(part[0]) // tables.group * tables.group
-                connection.executemany(tables.write_group, grouped(part, tables.group))
-                connection.executemany(tables.write, zip(*(column[whole:] for column in part), strict=True))
+                for size, rows in grouped(part, tables.group):
+                    connection.executemany(tables.write(size), rows)
             if isinstance(tables.record, Copies):
                 inserted = connection.execute(tables.record.copy_new, (last,)).rowcount
                 check_added(tables.target, batch, inserted)
+            return changelog.last_change(connection, tables)
         except sqlite3.IntegrityError as cause:
             final = "UNIQUE" in str(cause) and tables.target.emit is Emit.FINAL
             reason = "A settled row comes a second time" if final else "A row doesn't fit the declared columns"

@@ -61,6 +61,8 @@ STEPS = 100_000
 """SQLite looks at the clock after so many steps of its own."""
 _PAUSE = 0.01
 """So many seconds pass until a reader looks again whether the file is still locked."""
+STATEMENTS = 2_000
+"""A connection keeps so many statements ready: some thirty for each view that is written."""
 READERS = 16
 """The number of connections that that read are kept for the next reader."""
 
@@ -145,21 +147,34 @@ class Database:
         return [future for future, _ in queued]
 
     def _write_all(self, queued: Sequence[tuple[Future[Any], Write]]) -> None:
-        """Write what is queued in one transaction; if that fails as a whole, each in one of its own."""
-        try:
-            with self._transaction() as connection:
-                attempt = self._attempted if len(queued) > 1 else self._written
-                told = [attempt(connection, write) for _, write in queued]
-        except BaseException as failure:
-            if len(queued) > 1 and isinstance(failure, Exception):
-                for one in queued:
-                    self._write_all([one])
-                return
+        """Write what is queued in one transaction. If something fails, each is attempted, and if that fails as a whole,
+        each in a transaction of its own.
+
+        To be able to undo one of them alone takes two more statements, and nearly always none of them fails.
+        """
+        for attempt in [self._written, self._attempted][: len(queued)]:
+            failure = self._write_by(attempt, queued)
+            if not isinstance(failure, Exception):
+                break
+        if isinstance(failure, Exception) and len(queued) > 1:
+            for one in queued:
+                self._write_all([one])
+        elif failure is not None:
             for future, _ in queued:
                 future.set_exception(failure)
-            return
+
+    def _write_by(
+        self, attempt: Callable[[sqlite3.Connection, Write], Tell], queued: Sequence[tuple[Future[Any], Write]]
+    ) -> BaseException | None:
+        """Write what is queued in one transaction, and tell what became of each; what the transaction failed of."""
+        try:
+            with self._transaction() as connection:
+                told = [attempt(connection, write) for _, write in queued]
+        except BaseException as failure:
+            return failure
         for (future, _), tell in zip(queued, told, strict=True):
             tell(future)
+        return None
 
     def _attempted(self, connection: sqlite3.Connection, write: Write) -> Tell:
         """Write one of several; what it fails of is undone alone."""
@@ -276,7 +291,13 @@ class Database:
         address = f"file:{quote(str(self.path.absolute()))}?mode={mode}"
         seconds = (self._busy_timeout if patience is None else patience).total_seconds()
         return sqlite3.connect(
-            address, timeout=seconds, isolation_level=None, check_same_thread=False, factory=kind, uri=True
+            address,
+            timeout=seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=kind,
+            uri=True,
+            cached_statements=STATEMENTS,
         )
 
     def _open_writer(self) -> sqlite3.Connection:

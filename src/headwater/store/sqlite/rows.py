@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,33 @@ from headwater.store.sqlite.version_tables import VersionTables
 Columns = list[list[Any]]
 PART = 1_000_000
 """The number of rows that are in memory as values of Python at a time: some 250 bytes each."""
+FEW = 1_000
+"""So many keys are sooner looked at one by one than asked for in Arrow, which lets others have the interpreter."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """The rows that a batch writes: keys to remove, then rows, whose values come column by column in parts."""
+    """The rows that a batch writes: keys to remove, then rows, whose values come column by column in parts.
+
+    The values of the `first` part are ready; those of the `rest` are made when they are asked for, as often as that is.
+    """
 
     deletes: list[tuple[Any, ...]]
-    parts: Iterable[Columns]
+    first: Columns
+    rest: pa.Table | None = None
+
+    @property
+    def is_some(self) -> bool:
+        """Tells whether there is anything to write."""
+        return bool(self.deletes or self.first[0])
+
+    @property
+    def parts(self) -> Iterator[Columns]:
+        """The values of all rows."""
+        yield self.first
+        if self.rest is not None:
+            for start in range(0, self.rest.num_rows, PART):
+                yield _encoded(self.rest.slice(start, PART))
 
 
 def written_of(tables: VersionTables, batch: Batch) -> Written:
@@ -41,11 +60,10 @@ def written_of(tables: VersionTables, batch: Batch) -> Written:
     table = table.sort_by(order) if order and table.num_rows > 1 else table
     if not target.only_adds:
         upserts = _last_rows(target, table)
-        return Written(_deletes(target, batch, upserts), [upserts])
+        return Written(_deletes(target, batch, upserts), upserts)
     if batch.deletes.num_rows:
         raise only_added(target, batch)
-    later = (_encoded(table.slice(start, PART)) for start in range(PART, table.num_rows, PART))
-    return Written([], chain([_encoded(table.slice(0, PART))], later))
+    return Written([], _encoded(table.slice(0, PART)), table.slice(PART))
 
 
 def _last_rows(target: Target, table: pa.Table) -> Columns:
@@ -59,7 +77,7 @@ def _last_rows(target: Target, table: pa.Table) -> Columns:
 def _may_repeat(table: pa.Table, key: Sequence[str]) -> bool:
     """Tells whether a key may come twice; not if the table is sorted by keys that are equal only if they look so."""
     kinds = [table.schema.field(name).type for name in key]
-    if not all(_sortable(kind) and not pa.types.is_floating(kind) for kind in kinds):
+    if table.num_rows <= FEW or not all(_sortable(kind) and not pa.types.is_floating(kind) for kind in kinds):
         return True
     count = max(table.num_rows - 1, 0)
     same = pa.array(np.ones(count, np.bool_))
@@ -70,14 +88,21 @@ def _may_repeat(table: pa.Table, key: Sequence[str]) -> bool:
     return bool(pc.any(same).as_py())
 
 
-def grouped(columns: Columns, size: int) -> Iterator[tuple[Any, ...]]:
-    """The values of so many rows at a time, one row behind the other; what doesn't fill a group is left out.
+def grouped(columns: Columns, most: int) -> Iterator[tuple[int, Iterable[tuple[Any, ...]]]]:
+    """The values of rows in groups, one row behind the other: groups of `most` rows, then ever smaller ones.
 
-    >>> list(grouped([[1, 2, 3], ["a", "b", "c"]], 2))
-    [(1, 'a', 2, 'b')]
+    With each statement other threads may take the interpreter, so that it has to be waited for.
+
+    >>> [(size, list(rows)) for size, rows in grouped([[1, 2, 3], ["a", "b", "c"]], 2)]
+    [(2, [(1, 'a', 2, 'b')]), (1, [(3, 'c')])]
     """
     values = chain.from_iterable(zip(*columns, strict=True))
-    return zip(*[values] * (size * len(columns)), strict=False)
+    left, size = len(columns[0]), most
+    while left:
+        if count := left // size:
+            width = size * len(columns)
+            yield size, (tuple(islice(values, width)) for _ in range(count))
+        left, size = left % size, 1 << ((left % size).bit_length() - 1) if left % size else 0
 
 
 def _deletes(target: Target, batch: Batch, upserts: Columns) -> list[tuple[Any, ...]]:

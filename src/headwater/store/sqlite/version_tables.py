@@ -76,15 +76,15 @@ class VersionTables:
         """The number of rows that are best written by one statement."""
         return max(1, min(50, 1000 // len(self.names.columns)))
 
-    @cached_property
-    def write(self) -> str:
-        """One row in. A row of a final view is new; any other replaces the one of its key."""
-        return self._written(1)
+    def write(self, rows: int) -> str:
+        """So many rows in. A row of a final view is new; any other replaces the one of its key."""
+        if rows not in self._writes:
+            self._writes[rows] = self._written(rows)
+        return self._writes[rows]
 
     @cached_property
-    def write_group(self) -> str:
-        """A group of rows in, likewise."""
-        return self._written(self.group)
+    def _writes(self) -> dict[int, str]:
+        return {}
 
     def _written(self, rows: int) -> str:
         """A row that can't be written ends the transaction, as it would anyway.
