@@ -34,13 +34,30 @@ SLOW, TIMES = 0.25, 3
 """Seconds for which a beat that hears nothing of its last members waits for them; a step that takes no longer than
 that, or so many times what those of others take, is not slow."""
 TURN, APART = 2.0, 10.0
-"""Seconds that a member waits at most for a core that others have, and one that is apart."""
+"""Seconds in which nobody has left a core, after which a member goes on without one, and one that is apart."""
 FIRST = 2
 """The steps of a member in which plans are made: of a whole log, and of a small step."""
 REST = 1 / 4
 """The rest after a beat, in times of what it took: so long others have the cores."""
 Write = Callable[[Sequence[Any]], Sequence["Future[Any]"]]
 """Writes what was brought; tells of each what became of it."""
+
+
+class Cores:
+    """So many cores for those who compute, and when one was last left."""
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.Semaphore(count)
+        self.left_at = time.monotonic()
+
+    def take(self, longest: float) -> bool:
+        """Wait for a core for so many seconds at most, and tell whether there is one."""
+        return self._free.acquire(timeout=longest)
+
+    def leave(self) -> None:
+        """Leave a core to others."""
+        self.left_at = time.monotonic()
+        self._free.release()
 
 
 @dataclass(eq=False)
@@ -59,7 +76,7 @@ class Member:
     commits: Mapping[str, int] | None = None
     began: float | None = None
     took: float | None = None
-    core: threading.Semaphore | None = None
+    core: Cores | None = None
 
     def turn(self, commits: Mapping[str, int] | None) -> Mapping[str, int] | None:
         """Wait for the next step of a view that has read these commits, and tell up to where; None if it shall end."""
@@ -97,7 +114,7 @@ class Member:
     def leave_core(self) -> None:
         """Leave the core to others."""
         if self.core is not None:
-            self.core.release()
+            self.core.leave()
             self.core = None
 
     def compute_ends(self) -> None:
@@ -154,9 +171,7 @@ class Pulse:
     Of those that are apart `others` says how many.
     """
 
-    def __init__(
-        self, logs: Iterable[TopicLog], watch: Watch, cores: threading.Semaphore, others: threading.Semaphore
-    ) -> None:
+    def __init__(self, logs: Iterable[TopicLog], watch: Watch, cores: Cores, others: Cores) -> None:
         self._logs = tuple(logs)
         self._watch = watch
         self._cores, self._others = cores, others
@@ -211,11 +226,11 @@ class Pulse:
 
     def _take_core(self, member: Member) -> None:
         """Wait for a core, and let nobody who is slow keep one."""
-        free, patience = (self._others, APART) if member.is_apart else (self._cores, TURN)
-        until = time.monotonic() + patience
-        while member.core is None and (rest := until - time.monotonic()) > 0:
-            if free.acquire(timeout=min(SLOW, rest)):
-                member.core = free
+        cores, patience = (self._others, APART) if member.is_apart else (self._cores, TURN)
+        began = time.monotonic()
+        while member.core is None and (rest := max(began, cores.left_at) + patience - time.monotonic()) > 0:
+            if cores.take(min(SLOW, rest)):
+                member.core = cores
                 return
             with self._changed:
                 self._beat.leave_slow()
@@ -350,9 +365,9 @@ class Pulses:
             return self._pulses[read]
 
     @cached_property
-    def _cores(self) -> tuple[threading.Semaphore, threading.Semaphore]:
+    def _cores(self) -> tuple[Cores, Cores]:
         """Those for members that step together, and for those that are apart."""
-        return threading.Semaphore(self._count()), threading.Semaphore(self._count())
+        return Cores(self._count()), Cores(self._count())
 
 
 def _write(together: Sequence[_Brought]) -> None:

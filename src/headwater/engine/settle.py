@@ -38,7 +38,7 @@ from headwater.engine.memory import gigabytes_of
 from headwater.engine.prepared import PreparingSession
 from headwater.engine.pulse import Member
 from headwater.engine.slice import OPEN, Slice
-from headwater.engine.small import COMPILED, FEW, LONG, SmallSlices, small_session
+from headwater.engine.small import COMPILED, FEW, LONG, WORTH, SmallSlices, small_session
 from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.span import Settled
 from headwater.engine.step_plan import StepPlan
@@ -126,12 +126,13 @@ class _Memory:
     """Things made for a view's next steps: a session for small ones, their plan, and the open part at a position; and
     when it was last kept.
 
-    There is a plan that interprets, and one of compiled code. A plan is None where it can't be prepared, and missing
-    before that was tried.
+    There is a plan that interprets, and one of compiled code, made when so many rows of large steps were `interpreted`
+    that it is worth it. A plan is None where it can't be prepared, and missing before that was tried.
     """
 
     sessions: list[SparkSession] = field(default_factory=list)
     plans: dict[bool, StepPlan | None] = field(default_factory=dict)
+    interpreted: int = 0
     open_part: pa.Table | None = None
     commits: Mapping[str, int] | None = None
     kept_at: float = field(default_factory=time.monotonic)
@@ -248,10 +249,20 @@ class SettleView:
         given = [*step.read.values(), *([] if known is None else [known])]
         if not step.read or sum(rows.nbytes for rows in given) > LONG or not self._may_prepare:
             return None
-        plans, compiled = self._memory.plans, sum(rows.num_rows for rows in given) > COMPILED
+        plans, compiled = self._memory.plans, self._is_worth_compiling(sum(rows.num_rows for rows in given))
         if compiled not in plans:
             plans[compiled] = self._prepared(spark, step, compiled=compiled)
         return plans[compiled]
+
+    def _is_worth_compiling(self, rows: int) -> bool:
+        """Tells whether so many rows are computed by compiled code: if there is some, or many steps would have used it.
+
+        To have a plan compiled takes as long as to interpret some hundred thousand rows. Where views that have fallen
+        behind a little all had it done, they would fall behind more.
+        """
+        if rows > COMPILED and True not in self._memory.plans:
+            self._memory.interpreted += rows
+        return rows > COMPILED and (True in self._memory.plans or self._memory.interpreted > WORTH * COMPILED)
 
     def _prepared(self, spark: SparkSession, step: Slice, *, compiled: bool) -> StepPlan | None:
         try:

@@ -34,8 +34,9 @@ from headwater.plan.physical.step import LookUp
 
 FEW, MANY = 50_000, 5_000_000
 """The most rows of a small step, and the most that it may look at to find them."""
-COMPILED = 10_000
-"""The rows of a small step from which on it is worth to have the code of its plan compiled, once for a view."""
+COMPILED, WORTH = 10_000, 40
+"""The rows of a small step from which on it is computed by compiled code, and how many times as many rows such steps
+must have had until it is compiled, once for a view."""
 LONG = 64 << 20
 """The most bytes of rows that are given to a plan that is prepared: they are sent to it in one piece."""
 _SETTINGS = {
