@@ -39,26 +39,37 @@ def median(efforts: Sequence[Effort]) -> Effort:
     )
 
 
-def worked() -> float:
-    """Processor seconds so far of this process and its descendants, and of those that have ended."""
-    times: dict[int, int] = {}
+def worked(of: int | None = None) -> float:
+    """Processor seconds so far of a process, or this one, and its descendants, and of those that have ended."""
+    return sum(ticks for _, ticks in _family(of or os.getpid())) / _TICKS
+
+
+def descendants() -> set[str]:
+    """The names of the programs that this process, and whatever it has started, runs now."""
+    return {name for name, _ in _family(os.getpid())}
+
+
+def _family(of: int) -> Iterator[tuple[str, int]]:
+    """The name and the ticks of a process and its descendants."""
+    known: dict[int, tuple[str, int]] = {}
     children: dict[int, list[int]] = defaultdict(list)
-    for process, parent, ticks in _processes():
-        times[process] = ticks
+    for process, parent, name, ticks in _processes():
+        known[process] = name, ticks
         children[parent].append(process)
-    total, waiting = 0, [os.getpid()]
+    waiting = [of]
     while waiting:
         process = waiting.pop()
-        total += times.get(process, 0)
+        if process in known:
+            yield known[process]
         waiting.extend(children[process])
-    return total / _TICKS
 
 
-def _processes() -> Iterator[tuple[int, int, int]]:
-    """Every process, its parent, and its own and its ended children's ticks."""
-    for found in _PROCESSES.glob("[0-9]*"):
+def _processes() -> Iterator[tuple[int, int, str, int]]:
+    """Every process, its parent, its name, and its own and its ended children's ticks."""
+    for folder in _PROCESSES.glob("[0-9]*"):
         try:
-            fields = (found / "stat").read_text().rpartition(")")[2].split()
+            before, _, after = (folder / "stat").read_text().rpartition(")")
         except OSError:
             continue
-        yield int(found.name), int(fields[1]), sum(map(int, fields[11:15]))
+        fields = after.split()
+        yield int(folder.name), int(fields[1]), before.partition("(")[2], sum(map(int, fields[11:15]))

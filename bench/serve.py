@@ -1,9 +1,9 @@
 """Serving: point reads of a view over HTTP, while it runs and events stream in, against the least that could answer.
 
 The view has a row for each of 100,000 events and takes in 1,000 more every second. Clients read it by key, as fast as
-they are answered: from `headwater run`, which keeps the view up to date in the same process, and from a bare FastAPI
-application in a process of its own, which sends the same SELECT to the same SQLite file. Both are read in turns, and
-once more while nothing streams in.
+they are answered: from `headwater run`, which keeps the view up to date in the same process; from a worker of it, which
+is one of its own; and from a bare FastAPI application in a process of its own, which sends the same SELECT to the same
+SQLite file. They are read in turns, and once more while nothing streams in.
 
     python -m bench.serve [SECONDS]
 """
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,6 +50,7 @@ def seen(id: int):
     return {"rows": [dict(row) for row in local.file.execute("SELECT * FROM seen WHERE id = ? LIMIT 101", (id,))]}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 """
+BARE = "bare FastAPI and sqlite3"
 CLIENT = "from bench.serve import load; load()"
 
 
@@ -133,36 +134,44 @@ def running(project: Project) -> Iterator[None]:
             thread.join()
 
 
-def compare(ours: int, theirs: int, seconds: float, title: str) -> None:
-    """Read both in turns, and print a line for each."""
-    found: dict[str, list[float]] = {"headwater": [], "bare FastAPI and sqlite3": []}
+def compare(ports: Mapping[str, int], seconds: float, title: str) -> None:
+    """Read all in turns, and print a line for each; the last one is what the others are compared with."""
+    taken: dict[str, list[float]] = {name: [] for name in ports}
     for _ in range(ROUNDS):
-        found["headwater"] += read(ours, "/views/seen?id=", seconds / ROUNDS)
-        found["bare FastAPI and sqlite3"] += read(theirs, "/seen?id=", seconds / ROUNDS)
-    rates = [len(taken) / seconds for taken in found.values()]
-    for (name, taken), rate in zip(found.items(), rates, strict=True):
-        p50, p99 = (value * 1000 for value in np.percentile(taken, [50, 99]))
-        print(f"{f'{title}, {name}':48}{rate:10,.0f}{p50:8.1f}{p99:8.1f}{rate / rates[1]:8.0%}", flush=True)
+        for name, port in ports.items():
+            taken[name] += read(port, "/seen?id=" if name == BARE else "/views/seen?id=", seconds / ROUNDS)
+    beside = len(taken[BARE]) / seconds
+    for name, times in taken.items():
+        p50, p99 = (value * 1000 for value in np.percentile(times, [50, 99]))
+        rate = len(times) / seconds
+        print(f"{f'{title}, {name}':56}{rate:10,.0f}{p50:8.1f}{p99:8.1f}{rate / beside:8.0%}", flush=True)
 
 
 def main() -> None:
     """Print a table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {CLIENTS} clients; milliseconds")
-    print(f"{'':48}{'reads/s':>10}{'p50':>8}{'p99':>8}{'ratio':>8}")
+    print(f"{'':56}{'reads/s':>10}{'p50':>8}{'p99':>8}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         (folder / "headwater.toml").write_text('name = "serve"\n[spark]\n"spark.master" = "local[2]"\n')
         (folder / "project.sql").write_text(DECLARED)
-        settings = ServeSettings(port=0, dashboard=False)
-        with hw.open(folder) as project, open_server(project, settings) as server:
+        settings = [ServeSettings(port=0, dashboard=False, workers=workers) for workers in (0, 1)]
+        with hw.open(folder) as project:
             project.append("clicks", clicks(0, ROWS))
             project.catch_up()
-            ours = int(server.url.rpartition(":")[2])
-            with peer(folder) as theirs:
-                compare(ours, theirs, seconds, "at rest")
-                with running(project):
-                    compare(ours, theirs, seconds, f"{RATE:,} events/s come in")
+            with open_server(project, settings[0]) as own, open_server(project, settings[1]) as worker:
+                ports = {"the run": port_of(own.url), "a worker of it": port_of(worker.url)}
+                with peer(folder) as port:
+                    ports[BARE] = port
+                    compare(ports, seconds, "at rest")
+                    with running(project):
+                        compare(ports, seconds, f"{RATE:,} events/s come in")
+
+
+def port_of(url: str) -> int:
+    """The port of an address."""
+    return int(url.rpartition(":")[2])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import headwater as hw
-from bench.serve import clicks
+from bench.serve import clicks, port_of
 from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
@@ -143,7 +143,7 @@ def main() -> None:
                     time.sleep(0.1)
                 time.sleep(10)  # until it follows
                 for count in (1, CROWD):
-                    measure(int(server.url.rpartition(":")[2]), count, seconds, appended)
+                    measure(port_of(server.url), count, seconds, appended)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -247,6 +248,31 @@ def test_no_view_starves_among_many_on_one_core(tmp_path: Path) -> None:
         for _ in range(10):
             place.append(times=3)
         until(lambda: {follower.at for follower in followers} == {log.head})
+
+
+def test_nobody_goes_on_without_a_core_while_others_leave_theirs(
+    patient: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "TURN", 3.0)
+    monkeypatch.setattr(pulse, "APART", 3.0)
+    guard, busy, most = threading.Lock(), 0, 0
+
+    def step(_: int) -> None:
+        nonlocal busy, most
+        with guard:
+            busy += 1
+            most = max(most, busy)
+        time.sleep(0.1)
+        with guard:
+            busy -= 1
+
+    log = TopicLog(ORDERS, open_storage(str(tmp_path)))
+    log.create()
+    with Watch([log]) as watch, _ended(Place(log, watch, cores=1)) as place:
+        followers = [place.follow(str(number), step) for number in range(60)]
+        place.append()
+        until(lambda: {follower.at for follower in followers} == {log.head})
+    assert most <= 2, "one that steps with others, and one that is apart"
 
 
 def test_a_view_at_the_head_has_nothing_to_do_and_ends_at_once(place: Place) -> None:
