@@ -86,7 +86,7 @@ def main() -> None:
         print(f"{f'headwater run, {len(views)} views':48}{run(folder, seconds):8.1f}", flush=True)
         bare = [sys.executable, "-c", PEER, str(folder / "views.db"), str(free_port())]
         print(f"{'a bare application of FastAPI':48}{idle(bare, seconds, 5):8.1f}", flush=True)
-        print(f"{'a session of Spark':48}{idle([sys.executable, '-c', SPARK], seconds, 20):8.1f}", flush=True)
+        print(f"{'a session of Spark':48}{idle([sys.executable, '-c', SPARK], seconds, 90):8.1f}", flush=True)
 
 
 if __name__ == "__main__":
