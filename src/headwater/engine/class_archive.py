@@ -96,7 +96,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
 def _identity(java: Path, jars: Path) -> str:
     """A name for a Java and the jars of Spark as they are; another once either is replaced."""
     read = [java / "release", java / "lib" / "server" / "classes.jsa", *sorted(jars.glob("*.jar"))]
-    known = [(str(file), found.st_size, found.st_mtime_ns) for file in read if (found := _stat(file))]
+    known = [(str(file), status.st_size, status.st_mtime_ns) for file in read if (status := _stat(file))]
     return hashlib.sha256(repr(known).encode()).hexdigest()[:16]
 
 
@@ -109,9 +109,9 @@ def _stat(file: Path) -> os.stat_result | None:
 
 def _is_ours(folder: Path) -> bool:
     """Tells whether nobody else can write to a folder."""
-    found = _stat(folder)
+    status = _stat(folder)
     writable = stat.S_IWGRP | stat.S_IWOTH
-    return found is not None and found.st_uid == os.getuid() and not found.st_mode & writable
+    return status is not None and status.st_uid == os.getuid() and not status.st_mode & writable
 
 
 def _is_complete(file: Path) -> bool:

@@ -248,21 +248,21 @@ class _Check:
         return replace(view, retention=model.FOREVER) if tables_alone else view
 
     def _is_of_tables(self, view: model.View) -> bool:
-        read = [found for name in self._names_read(view) if (found := self._find(name)) is not None]
-        inlined = [found for found in read if isinstance(found, model.View) and not found.materialized]
-        others = [found for found in read if found not in inlined]
+        read = [relation for name in self._names_read(view) if (relation := self._find(name)) is not None]
+        inlined = [relation for relation in read if isinstance(relation, model.View) and not relation.materialized]
+        others = [relation for relation in read if relation not in inlined]
         is_sql = isinstance(view.query, model.SqlQuery) and view not in read
-        known = all(isinstance(found, model.Table) or self._is_forever(found.name) for found in others)
+        known = all(isinstance(relation, model.Table) or self._is_forever(relation.name) for relation in others)
         return bool(read) and is_sql and known and all(map(self._is_of_tables, inlined))
 
     def _without_time(self, view: model.View) -> model.Stream | None:
         """The first stream without an event time that a view reads, which says nothing of when its rows can go."""
-        read = [found for name in self._names_read(view) if (found := self._find(name)) is not None]
-        for found in read:
-            if isinstance(found, model.Stream) and found.watermark is None:
-                return found
-            if isinstance(found, model.View) and not found.materialized and found is not view:
-                below = self._without_time(found)
+        read = [relation for name in self._names_read(view) if (relation := self._find(name)) is not None]
+        for relation in read:
+            if isinstance(relation, model.Stream) and relation.watermark is None:
+                return relation
+            if isinstance(relation, model.View) and not relation.materialized and relation is not view:
+                below = self._without_time(relation)
                 if below is not None:
                     return below
         return None
@@ -327,8 +327,8 @@ class _Check:
         """
         scans = (scan for scan in scans_of(root) if scan.kind == "view")
         sources = {scan.relation: self.planned.get(scan.relation) for scan in scans}
-        never_final = {name: found for name, found in sources.items() if found and not found.execution.settles}
-        return {name: found.view.is_forever for name, found in never_final.items()}
+        never_final = {name: planned for name, planned in sources.items() if planned and not planned.execution.settles}
+        return {name: planned.view.is_forever for name, planned in never_final.items()}
 
 
 def _is_sound(root: Stage) -> bool:
@@ -373,11 +373,11 @@ def _spelled_otherwise(
     view: model.View, query: model.SqlQuery, tree: exp.Query, times: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Cautions where a view is spelled as another system has it. `times` are the event times of streams and tables."""
-    for found in sql.translations(tree, times):
+    for translation in sql.translations(tree, times):
         yield ForeignSpelling(
-            f'view "{view.name}" uses {found.spelling}',
-            detail=found.detail,
-            hint=f"Write {sql.spell(sql.with_times(found.query, times))}.",
-            origin=sql.origin_at(found.start, query) if found.start is not None else view.origin,
+            f'view "{view.name}" uses {translation.spelling}',
+            detail=translation.detail,
+            hint=f"Write {sql.spell(sql.with_times(translation.query, times))}.",
+            origin=sql.origin_at(translation.start, query) if translation.start is not None else view.origin,
             view=view.name,
         )

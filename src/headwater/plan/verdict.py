@@ -286,8 +286,8 @@ def _judge_emit(context: Context, root: Stage) -> None:
 
 
 def _is_unbounded(context: Context) -> bool:
-    of_view = (found for found in context.findings if found.fields.get("view") == context.view.name)
-    return any(isinstance(found, UnboundedState) for found in of_view)
+    of_view = (finding for finding in context.findings if finding.fields.get("view") == context.view.name)
+    return any(isinstance(finding, UnboundedState) for finding in of_view)
 
 
 def _judge_cadence(context: Context, root: Stage) -> None:

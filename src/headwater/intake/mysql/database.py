@@ -159,7 +159,7 @@ class Database:
 
     def _charsets(self, connection: pymysql.Connection, is_mariadb: bool) -> Mapping[int, str]:
         numbered = "SELECT id, character_set_name FROM information_schema.collations WHERE id IS NOT NULL"
-        found = rows(connection, numbered)
+        collations = rows(connection, numbered)
         if is_mariadb and any(
             rows(
                 connection,
@@ -167,29 +167,29 @@ class Database:
                 "table_name = 'COLLATION_CHARACTER_SET_APPLICABILITY' AND column_name = 'ID'",
             )
         ):
-            found += rows(
+            collations += rows(
                 connection,
                 "SELECT id, character_set_name FROM information_schema.collation_character_set_applicability",
             )
-        return {int(number): name for number, name in found}
+        return {int(number): name for number, name in collations}
 
     def table(self, connection: pymysql.Connection, name: str) -> SourceTable:
         """A table as the database has it; refuses one that isn't there, or whose binary log doesn't tell all."""
         schema, relation = whole_name(name, self.name).split(".", 1)
-        found = rows(
+        tables = rows(
             connection,
             "SELECT table_schema, table_name, table_type, engine FROM information_schema.tables "
             "WHERE table_schema = %s AND table_name = %s",
             schema,
             relation,
         )
-        if not found:
+        if not tables:
             raise self.refused(
                 f'reads the table "{name}", which isn\'t there, or may not be read',
                 "The database that its url names shows no table of that name.",
                 'Correct option "table" to DATABASE.NAME, create the table, or run GRANT SELECT.',
             )
-        schema, relation, kind, engine = found[0]
+        schema, relation, kind, engine = tables[0]
         if kind != "BASE TABLE" or str(engine).lower() != "innodb":
             raise self.refused(
                 f'reads "{name}", which is {kind.lower()} of the engine {engine}',
@@ -217,7 +217,7 @@ class Database:
 
     def _check_cascades(self, connection: pymysql.Connection, name: str, schema: str, relation: str) -> None:
         """Refuse a table whose rows are changed by foreign keys: the binary log says nothing of that."""
-        found = rows(
+        constraints = rows(
             connection,
             "SELECT constraint_name, update_rule, delete_rule FROM information_schema.referential_constraints "
             "WHERE constraint_schema = %s AND table_name = %s "
@@ -225,8 +225,8 @@ class Database:
             schema,
             relation,
         )
-        if found:
-            constraint, update, delete = found[0]
+        if constraints:
+            constraint, update, delete = constraints[0]
             raise self.refused(
                 f'reads "{name}", whose rows are changed by a foreign key',
                 f"{constraint} is ON UPDATE {update} ON DELETE {delete}, and the binary log doesn't have the rows that "

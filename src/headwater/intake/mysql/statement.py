@@ -38,10 +38,10 @@ def truncated(statement: str, database: str, tables: Collection[str]) -> str | N
     >>> truncated("truncate table `notes`", "shop", ["shop.notes"]), truncated("TRUNCATE a.b", "shop", ["shop.b"])
     ('shop.notes', None)
     """
-    found = _TRUNCATE.fullmatch(_COMMENTS.sub(" ", statement).strip())
-    if found is None:
+    match = _TRUNCATE.fullmatch(_COMMENTS.sub(" ", statement).strip())
+    if match is None:
         return None
-    parts = [part.strip("`").replace("``", "`") for part in _WHOLE.findall(found[1])]
+    parts = [part.strip("`").replace("``", "`") for part in _WHOLE.findall(match[1])]
     name = ".".join(parts if len(parts) == 2 else [database, *parts])
     return next((table for table in tables if table.lower() == name.lower()), None)
 
@@ -54,10 +54,10 @@ def doubt_of(statement: str, database: str, tables: Collection[str], has_changes
     >>> doubt_of("ALTER TABLE notes ADD COLUMN x int", "shop", ["shop.notes"], False)
     """
     text = _COMMENTS.sub(" ", statement).strip()
-    found = _CHANGES.match(text)
-    if found is None:
+    match = _CHANGES.match(text)
+    if match is None:
         return None
-    done = found.lastgroup
+    done = match.lastgroup
     assert done is not None
     if done == "undoes":
         return "A part of a transaction was undone" if has_changes else None

@@ -59,8 +59,8 @@ class SlotCapture(Capture):
 
         def reader() -> int | None:
             with database.connected() as connection:
-                found = database.slot(connection, slot.name)
-            return None if found is None else found.reader
+                known = database.slot(connection, slot.name)
+            return None if known is None else known.reader
 
         if not wait_for(lambda: reader() is None, FREE, every=timedelta(milliseconds=100)):
             raise SourceUnavailable(
@@ -89,12 +89,12 @@ class SlotCapture(Capture):
             self._hand_rows(debezium, taps, made_at)
             debezium.end()
             with self._database.connected() as connection:
-                found = self._database.slot(connection, name)
+                slot = self._database.slot(connection, name)
         finally:
             with suppress(HeadwaterError), self._database.connected() as connection:
                 self._database.drop_slot(connection, name)
-        assert found is not None
-        cut = Cut(found.confirmed, made_at, {tap.topic: found.confirmed for tap in taps})
+        assert slot is not None
+        cut = Cut(slot.confirmed, made_at, {tap.topic: slot.confirmed for tap in taps})
         for tap in taps:
             tap.begin(cut)
 

@@ -134,19 +134,19 @@ class Database:
     def table(self, connection: psycopg.Connection, name: str) -> SourceTable:
         """A table as the database has it; refuses one that isn't there or may not be read."""
         schema, _, relation = name.rpartition(".")
-        found = connection.execute(
+        row = connection.execute(
             "SELECT c.oid, c.relreplident::text, has_table_privilege(c.oid, 'SELECT') FROM pg_class c "
             "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s "
             "AND c.relname = %s AND c.relkind IN ('r', 'p')",
             (schema or "public", relation),
         ).fetchone()
-        if found is None:
+        if row is None:
             raise self.refused(
                 f'reads the table "{name}", which isn\'t there',
                 "The database that its url names has no table of that name.",
                 'Correct option "table" to SCHEMA.NAME, or create the table.',
             )
-        oid, identity, readable = found
+        oid, identity, readable = row
         if not readable:
             raise self.refused(
                 f'may not read the table "{name}"', "SELECT is not granted.", f"Run GRANT SELECT ON {name} TO its user."
@@ -253,16 +253,16 @@ class Database:
 
     def slot(self, connection: psycopg.Connection, name: str) -> SlotState | None:
         """The slot of that name; None if there is none."""
-        found = connection.execute(
+        row = connection.execute(
             "SELECT confirmed_flush_lsn - '0/0'::pg_lsn, active_pid, coalesce(wal_status = 'lost', false), "
             "pg_current_wal_lsn() - restart_lsn, safe_wal_size "
             "FROM pg_replication_slots WHERE slot_name = %s AND database = current_database()",
             (name,),
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        held, left = (None if size is None else int(size) for size in found[3:])
-        return SlotState(int(found[0] or 0), found[1], bool(found[2]), held, left)
+        held, left = (None if size is None else int(size) for size in row[3:])
+        return SlotState(int(row[0] or 0), row[1], bool(row[2]), held, left)
 
     def ensure_slot(self, connection: psycopg.Connection, name: str) -> None:
         """Create the slot if it isn't there."""
@@ -271,13 +271,13 @@ class Database:
 
     def gap(self, connection: psycopg.Connection, name: str, positions: Sequence[int]) -> SourceReplaced | None:
         """The error that says that a slot no longer has what comes behind the positions of logs; None if it has."""
-        found, least = self.slot(connection, name), min(positions, default=None)
-        if found is not None and not found.is_lost and (least is None or found.confirmed <= least):
+        slot, least = self.slot(connection, name), min(positions, default=None)
+        if slot is not None and not slot.is_lost and (least is None or slot.confirmed <= least):
             return None
-        if found is None and least is None:
+        if slot is None and least is None:
             return None
-        what = "is gone" if found is None else "was invalidated by the server" if found.is_lost else "was made anew"
-        until = "" if found is None or found.is_lost else f" up to {spell(found.confirmed)}"
+        what = "is gone" if slot is None else "was invalidated by the server" if slot.is_lost else "was made anew"
+        until = "" if slot is None or slot.is_lost else f" up to {spell(slot.confirmed)}"
         behind = "What was changed before it was read" if least is None else f"What was changed behind {spell(least)}"
         return SourceReplaced(
             f'the slot "{name}" of {self.title} {what}',
@@ -352,6 +352,6 @@ def _one(connection: psycopg.Connection, query: str) -> str:
 
 
 def _row(connection: psycopg.Connection, query: str) -> tuple[object, ...]:
-    found = connection.execute(query).fetchone()
-    assert found is not None
-    return tuple(found)
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return tuple(row)

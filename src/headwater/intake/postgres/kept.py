@@ -44,29 +44,29 @@ def status_of(slot: Slot, wait: int | None = None) -> SlotStatus:
     """The status of a slot; `wait` is how many seconds the server has to answer."""
     database = _database(slot)
     with database.connected(wait) as connection:
-        found = database.slot(connection, slot.name)
+        known = database.slot(connection, slot.name)
         missing = tuple(database.unpublished(connection, slot.publication, slot.published))
     named = slot.name, _place(slot), slot.publication, tuple(slot.tables)
-    if found is None:
+    if known is None:
         return SlotStatus(*named, "missing", unpublished=missing)
-    state: State = "lost" if found.is_lost else "at rest" if found.reader is None else "read"
-    return SlotStatus(*named, state, spell(found.confirmed), found.held, found.left, missing)
+    state: State = "lost" if known.is_lost else "at rest" if known.reader is None else "read"
+    return SlotStatus(*named, state, spell(known.confirmed), known.held, known.left, missing)
 
 
 def drop(slot: Slot) -> Sequence[str]:
     """Drop a slot that nobody reads, with its publication, as far as they are there; returns what was dropped."""
     database = _database(slot)
     with database.connected() as connection:
-        found = database.slot(connection, slot.name)
-        if found is not None and found.reader is not None:
+        known = database.slot(connection, slot.name)
+        if known is not None and known.reader is not None:
             raise SourceRefused(
                 f'the slot "{slot.name}" can\'t be dropped while it is read',
-                detail=f"PostgreSQL has it in use by the process {found.reader} of its own.",
+                detail=f"PostgreSQL has it in use by the process {known.reader} of its own.",
                 hint="End the run or the intake that reads it.",
                 slot=slot.name,
             )
         database.drop_slot(connection, slot.of_snapshot)
-        dropped = [f"slot {slot.name}"] if found is not None else []
+        dropped = [f"slot {slot.name}"] if known is not None else []
         database.drop_slot(connection, slot.name)
         if database.drop_publication(connection, slot.publication):
             dropped.append(f"publication {slot.publication}")

@@ -110,9 +110,9 @@ class PolledOutbox(Inlet):
         return int(self._row("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")[0])
 
     def _row(self, query: str) -> tuple[Any, ...]:
-        found = self._connection.execute(query.encode()).fetchone()
-        assert found is not None
-        return found
+        row = self._connection.execute(query.encode()).fetchone()
+        assert row is not None
+        return row
 
     def _query_of(self, table: SourceTable) -> sql.Composed:
         headers = sql.SQL("headers::text" if "headers" in table.columns else "NULL")
@@ -148,8 +148,8 @@ class PolledOutbox(Inlet):
         if self._ceiling == self._floor:
             return []
         parameters = (self._declared.outbox, str(self._floor), str(self._ceiling), self._number, AT_ONCE)
-        found = self._connection.execute(self._query, parameters).fetchall()
-        rows = [(int(row[0]), OutboxEvent(*row[1:])) for row in found]
+        events = self._connection.execute(self._query, parameters).fetchall()
+        rows = [(int(row[0]), OutboxEvent(*row[1:])) for row in events]
         if rows:
             if self._number == _NO_NUMBER:
                 self._shift = max(self._shift, self._position - rows[0][0] + 1)
