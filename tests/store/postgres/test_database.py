@@ -154,7 +154,9 @@ def test_a_run_that_was_stopped_in_the_middle_of_a_transaction_is_ended_by_the_s
     store = open_store(silence_timeout=SHORT)
     epoch = store.open(SPEND, "plan")
     with pytest.raises(StoreUnavailable), store._database.writing() as connection:
-        store._books.check_epoch(connection, SPEND, epoch)  # here a process is stopped, and says nothing more
+        assert store._books.is_new(
+            connection, SPEND, epoch, batch(0)
+        )  # here a process is stopped, and says nothing more
         assert open_store().open(SPEND, "plan") == epoch + 1, "it waited until the server had ended the other"
         connection.execute("SELECT 1")
 
