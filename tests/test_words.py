@@ -23,8 +23,8 @@ OWN = (
     "topic", "unsound", "verdict", "view", "watermark", "why",
 )  # fmt: skip
 """Nouns that mean something of the project's own. Each is a module, a class or a function of it, or part of a name."""
-FOUND = 29
-"""So many variables are called `found`."""
+FOUND = 36
+"""No more variables than these are called `found`."""
 
 
 def terms() -> list[str]:
