@@ -29,10 +29,11 @@ from tests.plan.planning import STORES
 MOST = int(os.environ.get("CLAUSES_TRIED", "4"))
 """How often a part of a kind of node is taken out."""
 AS_A_WHOLE = (
-    exp.TableSample, exp.Values, exp.Hint, exp.JoinHint, PatternMatch, exp.MatchRecognizeMeasure, KnownVersion
+    exp.TableSample, exp.Values, exp.Hint, exp.JoinHint, exp.Slice, PatternMatch, exp.MatchRecognizeMeasure,
+    KnownVersion,
 )  # fmt: skip
 """Nodes that are refused, or told to have no effect, whatever their parts are."""
-REFUSED_AS_A_WHOLE = {exp.Distinct: "on", exp.Subquery: "joins", exp.Offset: "expression"}
+REFUSED_AS_A_WHOLE = {exp.Distinct: "on", exp.Subquery: "joins"}
 """Parts that are refused whatever is in them."""
 NEVER = {
     (exp.Order, "this"), (exp.Table, "joins"), (exp.Lateral, "view"), (exp.Group, "cube"), (exp.Group, "grouping_sets"),

@@ -91,6 +91,7 @@ UNDERSTOOD: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Between: _parts("this low high symmetric"),
     exp.In: _parts("this expressions query"),
     exp.Bracket: _parts("this expressions"),
+    exp.Slice: frozenset(exp.Slice.arg_types),  # refused as a whole
     exp.Hint: frozenset(exp.Hint.arg_types),  # told as a whole
     exp.JoinHint: frozenset(exp.JoinHint.arg_types),
     exp.Var: _parts("this"),

@@ -35,7 +35,7 @@ from headwater.plan.bounds import Distance, distances
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import check_equal, expression, pair_expression
 from headwater.plan.item import unique_name
-from headwater.plan.other_join import instead_of_as_of, refuse_other_join, time_of
+from headwater.plan.other_join import asked_as_of, instead_of_as_of, refuse_other_join, time_of
 from headwater.plan.positions import columns_of, locate
 from headwater.plan.scope import Scope
 from headwater.plan.source import NOTHING, refuse_no_watermark
@@ -91,16 +91,16 @@ def join(
 ) -> Scope:
     """The scope behind a JOIN. `more` are conditions of an inner join that the author wrote in WHERE."""
     right = Scope.of(name, relation)
-    kind = kind_of(node)
+    conditions, instant = [*conjuncts_of(node.args.get("on")), *more], sql.as_of(node.this)
+    if (asked := asked_as_of(node, conditions, right)) is not None:
+        conditions, instant = asked
+    kind = kind_of(node) if asked is None else "left" if node.side else "inner"
     if kind is None:
         return refuse_other_join(context, node, left, right)
     using = node.args.get("using") or ()
     bound = [_using(context, identifier, left, right) for identifier in using]
-    conditions = [*conjuncts_of(node.args.get("on")), *more]
     bound += [bind_pair(context, condition, left, right) for condition in conditions]
-    return pair(
-        context, left, right, kind, bound, node, sql.as_of(node.this), [identifier.name for identifier in using]
-    )
+    return pair(context, left, right, kind, bound, node, instant, [identifier.name for identifier in using])
 
 
 def _using(context: Context, identifier: exp.Expr, left: Scope, right: Scope) -> exp.Expr:

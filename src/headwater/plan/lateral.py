@@ -20,7 +20,9 @@ from headwater.plan.bind import bind
 from headwater.plan.context import Context, Relation
 from headwater.plan.expression import expression
 from headwater.plan.item import unique_name
+from headwater.plan.lateral_limit import is_limited, with_first_rows
 from headwater.plan.made_rows import ORDINALITY, of_values, with_ordinality
+from headwater.plan.positions import locate
 from headwater.plan.scope import Scope, Source
 from headwater.plan.source import expand
 from headwater.plan.subquery import aggregated
@@ -58,7 +60,12 @@ def lateral(context: Context, node: exp.Join, scope: Scope, lower: Lower) -> Sco
         return _unknown(scope, item.alias)
     named = [_named(context, item) for item in select.expressions]
     items = [item for item in named if item is not None]
-    joined = aggregated(context, select, items, scope, item.alias, lower) if len(items) == len(named) else None
+    joined = None
+    if len(items) == len(named) and is_limited(select):
+        left = node.side.upper() == "LEFT"
+        joined = with_first_rows(context, select, items, scope, item.alias, lower, left=left)
+    elif len(items) == len(named):
+        joined = aggregated(context, select, items, scope, item.alias, lower)
     return joined or _unknown(scope, item.alias)
 
 
@@ -100,6 +107,8 @@ def _check_join(context: Context, node: exp.Join) -> None:
 def _named(context: Context, node: exp.Expr) -> exp.Alias | None:
     if isinstance(node, exp.Alias):
         return node.copy()
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        return locate(exp.alias_(node.copy(), node.name), node)  # type: ignore[return-value]
     hint = "Give it a name with AS."
     context.refuse(UnnamedColumn, "has a column without a name in a LATERAL subquery", node, hint=hint)
     return None
@@ -118,5 +127,5 @@ def _computed(context: Context, select: exp.Expr, name: str, scope: Scope) -> Sc
         fields.append(replace(passed(named[-1], scope.stage), name=column))
         columns[item.alias.lower()] = column
     stage = Project(tuple(fields), scope.stage, tuple(named), origin=context.origin(select))
-    visible = tuple(item.alias for item in select.expressions if isinstance(item, exp.Alias))
+    visible = tuple(item.alias_or_name for item in select.expressions if item.alias_or_name)
     return Scope(stage, (*scope.sources, Source(name, visible, columns)), scope.merged)

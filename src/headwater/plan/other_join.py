@@ -1,4 +1,8 @@
-"""Joins that other systems have and we don't: NATURAL and ASOF, refused with the join to write instead."""
+"""Joins as other systems have them: NATURAL and ASOF, refused with the join to write instead.
+
+`ASOF JOIN t ON x.k = t.k AND x.at >= t.changed_at` is read as the join with a table as of `x.at`, if `changed_at` is
+the event time of the table: the newest row that isn't later than the instant.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,32 @@ from sqlglot import exp
 
 from headwater.findings import QueryRefused
 from headwater.operators import Role
-from headwater.operators.scan.stage import scans_of
+from headwater.operators.scan.stage import is_table, scans_of
 from headwater.operators.stage import with_role
 from headwater.plan.context import Context
 from headwater.plan.scope import Scope, Source
+
+
+def asked_as_of(node: exp.Join, conditions: list[exp.Expr], right: Scope) -> tuple[list[exp.Expr], exp.Expr] | None:
+    """The conditions of an ASOF join without the one about time, and the instant that it asks for; None if it asks
+    for something else than the newest row of a table.
+    """
+    if node.method.upper() != "ASOF" or not is_table(right.stage) or node.side.upper() not in ("", "LEFT"):
+        return None
+    for condition in conditions:
+        if not isinstance(condition, exp.GTE | exp.LTE):
+            continue
+        late, early = condition.this, condition.expression
+        if isinstance(condition, exp.LTE):
+            late, early = early, late
+        if _is_time(early, right) and not _is_time(late, right):
+            return [other for other in conditions if other is not condition], late
+    return None
+
+
+def _is_time(node: exp.Expr, scope: Scope) -> bool:
+    fields = scope.find(node.name, node.table or None) if isinstance(node, exp.Column) else []
+    return any(field.role is Role.EVENT_TIME for field in fields)
 
 
 def refuse_other_join(context: Context, node: exp.Join, left: Scope, right: Scope) -> Scope:

@@ -182,7 +182,8 @@ def ordering(context: Context, clause: exp.Order | None, stage: Stage) -> tuple[
     """The terms of a bound ORDER BY."""
     for term in clause.expressions if clause else ():
         if isinstance(term.this, exp.Var):
-            context.refuse(QueryRefused, f"orders by {term.this.name}, which is no column", term.this)
+            hint = "Name the columns, one by one."
+            context.refuse(QueryRefused, f"orders by {term.this.name}, which is no column", term.this, hint=hint)
     return tuple(
         Ordering(
             expression(context, term.this, stage),

@@ -309,6 +309,8 @@ def _refuse_generator(context: Context, scope: Scope, lateral: exp.Lateral) -> S
         argument = next(argument.iter_expressions(), argument)
     spelled = sql.spell(argument) if isinstance(argument, exp.Expr) else "…"
     name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
+    if isinstance(call, exp.GenerateSeries) or name == "generate_series":
+        spelled = f"sequence({', '.join(map(sql.spell, call.iter_expressions()))})"
     context.refuse(
         QueryRefused,
         "makes rows with LATERAL TABLE(…), as Flink has it"

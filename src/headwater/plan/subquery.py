@@ -156,7 +156,7 @@ def aggregated(
         refuse_value(context, select)
         return None
     own = Scope.of(*source(replace(context, findings=[]), select.args["from_"].this, lower))
-    inner, equal, other = _split(select, own)
+    inner, equal, other = split(select, own)
     if not all(_is_aggregate(item.this) for item in items):
         if not _is_of_one_row(context, own, [node for node, _ in equal]):
             refuse_value(context, select)
@@ -216,7 +216,7 @@ def _counts(node: exp.Expr) -> bool:
     return call is not None and call.info.name in _COUNTS
 
 
-def _split(select: exp.Select, own: Scope) -> tuple[list[exp.Expr], list[tuple[exp.Expr, exp.Expr]], list[exp.Expr]]:
+def split(select: exp.Select, own: Scope) -> tuple[list[exp.Expr], list[tuple[exp.Expr, exp.Expr]], list[exp.Expr]]:
     """The conditions on the subquery's own rows; its pairs of own and outer expressions; everything else."""
     inner, equal, other = [], [], []
     where = select.args.get("where")

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from headwater.findings import WindowRefused
 from headwater.model import parse_duration, spell_duration
 from headwater.model.pattern import RowsPerMatch, spell_step
-from headwater.sql import foreign_calls, group_windows, ksqldb
+from headwater.sql import foreign_calls, group_windows, ksqldb, other_spellings
 from headwater.sql.interval import calendar, interval
 from headwater.sql.ksqldb import KsqlParser
 from headwater.sql.nodes import KnownVersion, PatternMatch, WindowFunction
@@ -248,6 +248,7 @@ class QueryParser(KsqlParser):
             ksqldb.translate(query)
             group_windows.translate(query)
             foreign_calls.translate(query)
+            other_spellings.translate(query)
         return query
 
     def _parse_limit(

@@ -23,8 +23,7 @@ SELECT customer, date_trunc('hour', made_at) AS h, count(*) AS n FROM orders GRO
 
 --- LATERAL top-K
 SELECT m.maker, p.sku FROM (SELECT DISTINCT maker FROM products) m, LATERAL (SELECT sku, price FROM products p WHERE p.maker = m.maker ORDER BY price DESC LIMIT 3) p
--- says: has a column without a name in a LATERAL subquery
--- says: has a column without a name in a LATERAL subquery
+-- duckdb: SELECT maker, sku FROM products QUALIFY maker IS NOT NULL AND row_number() OVER (PARTITION BY maker ORDER BY price DESC) <= 3
 
 --- mutually recursive
 WITH MUTUALLY RECURSIVE reach (a STRING) AS (SELECT sku FROM products UNION SELECT maker FROM products) SELECT * FROM reach

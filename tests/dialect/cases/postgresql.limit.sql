@@ -38,8 +38,7 @@ SELECT id, window_end, amount FROM TUMBLE(TABLE orders, DESCRIPTOR(made_at), INT
 
 --- LATERAL with LIMIT
 SELECT m.maker, p.sku, p.price FROM (SELECT DISTINCT maker FROM products) AS m, LATERAL (SELECT sku, price FROM products WHERE maker = m.maker ORDER BY price DESC, sku LIMIT 2) AS p
--- says: has a column without a name in a LATERAL subquery
--- says: has a column without a name in a LATERAL subquery
+-- duckdb: SELECT maker, sku, price FROM products QUALIFY maker IS NOT NULL AND row_number() OVER (PARTITION BY maker ORDER BY price DESC, sku) <= 2
 
 --- LIMIT ALL
 SELECT sku, price FROM products LIMIT ALL

@@ -26,9 +26,6 @@ SELECT o.id, p.name FROM orders o LEFT JOIN products FOR SYSTEM_TIME AS OF PROCT
 
 --- as-of join
 SELECT o.id, c.country FROM orders o ASOF JOIN customers c ON o.customer = c.customer AND o.made_at >= c.changed_at
--- says: uses ASOF JOIN, which is written with FOR SYSTEM_TIME AS OF here
--- mend: ASOF JOIN customers c ==> JOIN customers FOR SYSTEM_TIME AS OF o.made_at AS c
--- mend:  AND o.made_at >= c.changed_at ==> 
 -- duckdb: SELECT o.id, c.country FROM orders o ASOF JOIN changes c ON o.customer = c.customer AND o.made_at >= c.changed_at
 
 --- DISTINCT ON

@@ -424,3 +424,9 @@ SELECT id, at FROM orders ORDER BY at DESC;
 -- finding: is ordered, but the rows of a view have no order
 -- hint: Leave ORDER BY out and order when you query the view, or add LIMIT for the first rows.
 -- mend:  ORDER BY at DESC ==> 
+
+--- a part of a list
+SELECT id, items[1:2] AS s FROM orders;
+-- finding: takes a part of a list with [ : ]
+-- hint: Write slice(items, 1, 2).
+-- mend: items[1:2] ==> slice(items, 1, 2)

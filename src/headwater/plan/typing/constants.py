@@ -217,6 +217,17 @@ def _of_top(call: Call, position: int) -> None:
         raise Refused(f"It tracks {tracked} items, and shows {most}.", f"Track {most} or more.")
 
 
+def _of_start(call: Call, position: int) -> None:
+    """The place from which a pattern is looked for; PostgreSQL has flags there."""
+    text = call.text(position)
+    if text is not None and not text.strip().isdigit():
+        raise Refused(
+            f"Its argument {position + 1} is the position to begin at, and no flags.",
+            "Leave it out: every match is replaced, and (?i) at the start of the pattern ignores case.",
+        )
+    _POSITIVE(call, position)
+
+
 _TRACKED, _MOST_TRACKED = 10_000, 1_000_000
 """The number of items that approx_top_k tracks where nothing is said, and at most."""
 _NOT_ZERO, _SHARE, _POSITIVE = Range(-float("inf"), but=0), Range(0, 1), Range(1)
@@ -290,7 +301,7 @@ _TABLE: dict[str, dict[int, Judge]] = {
     "unix_timestamp to_unix_timestamp": {1: _READ},
     "rlike regexp regexp_like regexp_count regexp_instr regexp_substr split": {1: _REGEX},
     "regexp_extract regexp_extract_all": {1: _REGEX, 0: _of_group},
-    "regexp_replace": {1: _REGEX, 2: _of_replacement, 3: _POSITIVE},
+    "regexp_replace": {1: _REGEX, 2: _of_replacement, 3: _of_start},
     "str_to_map": {1: _REGEX, 2: _REGEX},
     "variant_get variant_set variant_insert variant_array_append": {1: _PATH},
     "try_variant_get try_variant_set try_variant_insert try_variant_array_append": {1: _PATH},

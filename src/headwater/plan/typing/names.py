@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from headwater.findings import TypeMismatch
 from headwater.plan.functions import find
 from headwater.plan.spark_type import UNKNOWN, VOID, SparkType
 from headwater.plan.typing import remedy
@@ -41,7 +42,9 @@ def dot(typer: Expressions, node: exp.Dot) -> SparkType:
 
 
 def bracket(typer: Expressions, node: exp.Bracket) -> SparkType:
-    if node.args.get("offset") or len(node.expressions) != 1:
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        return _of_several(typer, node)
+    if node.args.get("offset"):
         return typer.spelled(node)
     holder, key = typer.type(node.this), typer.type(node.expressions[0])
     if UNKNOWN in (holder, key):
@@ -55,3 +58,16 @@ def bracket(typer: Expressions, node: exp.Bracket) -> SparkType:
         return typer.field(node, holder, literal.name)
     texts = [typer.text(node.this), typer.text(node.expressions[0])]
     return typer.mismatch(node, "[]", [holder, key], hint=remedy.of_operator("[]", texts, [holder, key]))
+
+
+def _of_several(typer: Expressions, node: exp.Bracket) -> SparkType:
+    """Brackets around more than one key, or around a part of a list."""
+    holder = typer.text(node.this)
+    if len(node.expressions) == 1:
+        first, last = (node.expressions[0].args.get(part) for part in ("this", "expression"))
+        ends = [int(end.name) for end in (first, last) if isinstance(end, exp.Literal) and end.is_int]
+        count = str(ends[1] - ends[0] + 1) if len(ends) == 2 else "length"
+        what, hint = "takes a part of a list with [ : ]", f"Write slice({holder}, {ends[0] if ends else 1}, {count})."
+    else:
+        what, hint = "takes several elements of a value at once, with [ , ]", "Take them one by one."
+    return typer.report(node, TypeMismatch, what, hint=hint)
