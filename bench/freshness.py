@@ -3,7 +3,8 @@
 Events come in five commits a second into views that emit changes: 1,000 or 10,000 a second into windows of ten seconds,
 one view of them or several, settled in parts or live; into rows that are computed from one row, into pairs, and into
 rows with those of a table of a million; 2,000 a second into views that look back, behind a history that fills what they
-look back on. Each commit's latency is measured from before the append until the batch that has read it
+look back on. In some runs another view is built anew meanwhile, again and again, over five million events of another
+stream. Each commit's latency is measured from before the append until the batch that has read it
 is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
 each run warms up.
 
@@ -42,6 +43,8 @@ from headwater.project import Project
 from headwater.serve import open_server
 
 COMMITS = 5
+SOME = 100_000
+"""The events of a commit of those that are replayed."""
 PARTS = ("append", "wait", "batch", "store", "notice")
 STREAM = """
 CREATE STREAM clicks (id BIGINT, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
@@ -59,6 +62,13 @@ GROUP BY page, window_start, window_end
 OVER = """
 SELECT id AS newest, page, at, sum(price) OVER (PARTITION BY page ORDER BY at
   RANGE BETWEEN INTERVAL '{}' MINUTE PRECEDING AND CURRENT ROW) AS recent FROM clicks
+"""
+REPLAYED = """
+CREATE STREAM visits (id BIGINT, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
+  WATERMARK FOR at AS at - INTERVAL '2' SECOND);
+CREATE MATERIALIZED VIEW replayed WITH (emit = 'changes', grace = '1 minute') AS
+SELECT page, window_end, count(*) AS n, sum(price) AS total
+FROM TUMBLE(TABLE visits, DESCRIPTOR(at), INTERVAL '10' SECOND) GROUP BY page, window_end;
 """
 ROWS = "SELECT id AS newest, upper(page) AS page, price * 2 AS twice, at FROM clicks WHERE id % 10 < 9"
 TABLE = """
@@ -84,7 +94,9 @@ WHERE place <= 10
 
 @dataclass(frozen=True)
 class Case:
-    """A question, how many views ask it, how many events come in a second, and how long they came before."""
+    """A question, how many views ask it, how many events come in a second, and how long they came before; and how many
+    events another view is built anew over meanwhile.
+    """
 
     name: str
     query: str
@@ -95,13 +107,14 @@ class Case:
     keys: int = 100
     key: str = "page, window_end"
     execution: str = "settle"
+    replayed: int = 0
 
     @property
     def declarations(self) -> str:
         """The stream and the views."""
         options = f"emit = 'changes', grace = '{self.grace}', key = '{self.key}', execution = '{self.execution}'"
         view = f"CREATE MATERIALIZED VIEW v{{}} WITH ({options}) AS {self.query};\n"
-        topics = STREAM + (TABLE if " pages " in self.query else "")
+        topics = STREAM + (TABLE if " pages " in self.query else "") + (REPLAYED if self.replayed else "")
         return topics + "".join(view.format(number) for number in range(self.views))
 
 
@@ -112,6 +125,9 @@ CASES = (
     Case("sixteen views, live", WINDOWS, 16, 1_000, execution="live"),
     Case("sixteen views", WINDOWS, 16, 1_000),
     Case("thirty-two views", WINDOWS, 32, 1_000),
+    Case("one view, a replay", WINDOWS, 1, 1_000, replayed=5_000_000),
+    Case("four views, a replay", WINDOWS, 4, 1_000, replayed=5_000_000),
+    Case("sixteen views, a replay", WINDOWS, 16, 1_000, replayed=5_000_000),
     Case("four views, live, 10,000", WINDOWS, 4, 10_000, execution="live"),
     Case("four views, 10,000", WINDOWS, 4, 10_000),
     Case("rows, live", ROWS, 1, 1_000, key="newest", execution="live"),
@@ -145,6 +161,8 @@ class Watched:
         self.warm = False
         self.steps = 0
         self.worked = 0.0
+        self.replays = 0
+        self.is_replayed = threading.Event()
 
     @property
     def stored(self) -> list[float]:
@@ -153,6 +171,10 @@ class Watched:
 
     def store(self, reading: Reading) -> None:
         """A batch is in the store."""
+        if reading.view == "replayed":
+            if reading.commits == reading.heads:
+                self.is_replayed.set()
+            return
         now, upto = time.time(), reading.commits.get("clicks", 0)
         for commit in range(self._read.get(reading.view, upto) + 1, upto + 1):
             if self.warm and commit in self.appended and reading.began_at is not None:
@@ -200,6 +222,10 @@ def prepare(project: Project, case: Case) -> int:
         pages = names(case.keys)
         at = pa.array(np.full(len(pages), time.time_ns() // 1000 - 60_000_000)).cast(pa.timestamp("us", "UTC"))
         project.append("pages", pa.table({"page": pages, "title": pc.utf8_upper(pages), "changed_at": at}))
+    for part in range(0, case.replayed, SOME):
+        now = time.time_ns() // 1000
+        at = now - 1_000_000 * (case.replayed - part) // 10_000 + np.arange(SOME) * 100  # ten thousand a second
+        project.append("visits", clicks(case, part, at))
     if found:
         now, length = time.time_ns() // 1000, case.history // timedelta(microseconds=1)
         project.append("clicks", clicks(case, 0, np.linspace(now - length, now, found).astype(np.int64)))
@@ -221,6 +247,17 @@ def append(project: Project, case: Case, first: int, watched: Watched, seconds: 
         watched.appended[commit] = (before, time.time())
         time.sleep(max(0.0, began + (number + 1) / COMMITS - time.perf_counter()))
     watched.worked = worked() - worked_before
+
+
+def replay(project: Project, watched: Watched, over: threading.Event) -> None:
+    """Have the other view built anew, again and again, by the run that keeps it up to date."""
+    while not over.wait(0.1):
+        if watched.warm:
+            watched.is_replayed.clear()
+            project.admin.replay("replayed")
+            while not over.is_set() and not watched.is_replayed.wait(0.1):
+                pass
+            watched.replays += watched.is_replayed.is_set()
 
 
 def subscribe(url: str, watched: Watched, over: threading.Event) -> None:
@@ -261,6 +298,8 @@ def measure(case: Case, seconds: float) -> Watched:
             listening = threading.Thread(target=subscribe, args=(server.url, watched, over), daemon=True)
             running.start()
             listening.start()
+            if case.replayed:
+                threading.Thread(target=replay, args=(project, watched, over), daemon=True).start()
             append(project, case, first, watched, seconds)
             over.set()
             running.join()
@@ -276,10 +315,11 @@ def main() -> None:
     wanted = arguments.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {COMMITS} commits/s; milliseconds")
     print(f"{'':32}{'events/s':>10}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
-    shares, costs = {}, {}
+    shares, costs, replays = {}, {}, {}
     for case in (found for found in CASES if found.name in (wanted.names or [found.name])):
         watched = measure(case, wanted.seconds)
         shares[case.name] = watched.shares()
+        replays |= {case.name: watched.replays} if case.replayed else {}
         costs[case.name] = 1000 * watched.worked / max(watched.steps, 1)
         for where, found in (("store", watched.stored), ("subscriber", watched.received)):
             shown = "".join(f"{value * 1000:8.0f}" for value in np.percentile(found, [50, 90, 99])) if found else ""
@@ -290,6 +330,8 @@ def main() -> None:
     print("\nprocessor time of all that runs, for each step of a view, ms")
     for name, spent in costs.items():
         print(f"{name:32}{spent:9.0f}")
+    for name, count in replays.items():
+        print(f"{name:32}{count:9} replays")
     if wanted.plot:
         wanted.plot.write_text(stacked(shares, "ms"), encoding="utf-8")
 

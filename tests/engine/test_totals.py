@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 import headwater as hw
 from headwater import model, sql
-from headwater.engine import small
+from headwater.engine import settle, small
+from headwater.engine.slice import Slice
 from headwater.log import TopicLog
 from headwater.log.datafile import DataFile
 from headwater.plan import check
@@ -106,3 +108,46 @@ def test_totals_that_are_lost_are_found_again_in_the_log(project: hw.Project, tm
             file.unlink()
     assert project.rows("v").to_pylist() == [{"shop": "s0", "n": 2}, {"shop": "s1", "n": 2}]
     assert project.verify("v").identical
+
+
+VIEWS = """
+CREATE MATERIALIZED VIEW sums WITH (retention = '20 seconds', grace = '3 seconds') AS
+SELECT shop, count(*) AS n, sum(price) AS total, avg(pieces) AS pieces FROM sales WHERE pieces > 0 GROUP BY shop;
+CREATE MATERIALIZED VIEW most WITH (retention = '10 seconds') AS
+SELECT shop, total FROM (SELECT shop, sum(price) AS total FROM sales GROUP BY shop) ORDER BY total DESC, shop LIMIT 2;
+CREATE MATERIALIZED VIEW computed WITH (retention = '15 seconds') AS
+SELECT upper(shop) AS shop, count_if(pieces > 2) AS n FROM sales GROUP BY 1 HAVING count(*) > 1;
+"""
+NAMES = ("sums", "most", "computed")
+
+
+@pytest.mark.parametrize("compiled", [0, settle.COMPILED])
+def test_every_step_gives_the_rows_of_batch_by_plans_that_are_made_once(
+    tmp_path: Path, spark: Any, compiled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of rows that come, go, come late or are ticks; with the totals of the step before, and without them."""
+    assert spark
+    monkeypatch.setattr(settle, "COMPILED", compiled)
+    monkeypatch.setattr(Slice, "computed", lambda _: pytest.fail("a step was planned anew"))
+    (tmp_path / "headwater.toml").write_text('name = "totals"\n')
+    (tmp_path / "sales.sql").write_text(STREAM.format("") + VIEWS)
+    chance = random.Random(7)
+    with hw.open(tmp_path) as project:
+        for commit in range(14):
+            rows = []
+            for number in range(chance.randint(1, 8)):
+                at = START + timedelta(seconds=3 * commit + chance.random() * 3 - chance.choice([0, 0, 0, 4, 12, 40]))
+                price, shop = f"{chance.randint(0, 500) / 100:.2f}", chance.choice(["a", "A", "b", None])
+                sale = {"id": f"{commit}-{number}", "shop": shop, "pieces": chance.choice([0, 1, 2, 3, None])}
+                rows.append(sale | {"price": chance.choice([price, None]), "at": max(at, START)})
+            project.append("sales", rows)
+            if commit == 7:
+                project.log.tick("sales", to=START + timedelta(seconds=60))
+            if commit % 4 == 3:
+                for file in tmp_path.rglob("totals-*.arrow"):
+                    file.unlink()
+            if chance.random() < 0.7:
+                assert [str(done.error) for done in project.catch_up() if done.error] == []
+        project.catch_up()
+        assert [name for name in NAMES if not project.verify(name).identical] == []
+        assert [project.views.ledger(name).remainder for name in NAMES] == [0] * len(NAMES)

@@ -84,7 +84,7 @@ HOPS = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR
         (
             "SELECT customer, count(*) AS n FROM orders GROUP BY customer",
             "WITH (retention = '1 day')",
-            "anew for each step, because totals are computed by several queries",
+            "once",
         ),
     ],
     ids=["sessions", "rows", "panes", "totals"],

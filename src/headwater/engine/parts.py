@@ -31,6 +31,7 @@ from headwater.engine.settle import SettleView
 from headwater.engine.slice import Slice
 from headwater.engine.small import FEW
 from headwater.engine.span import Settled
+from headwater.engine.step_plan import StepPlan
 from headwater.engine.typed import typed
 from headwater.engine.view import output_schema, reached_by
 from headwater.model import Emit
@@ -101,7 +102,7 @@ class PartsView(SettleView):
             return before.none, {}  # a tick: it costs no more than to look what is final now
         known = None if before is None else before.parts(self._values(step))
         plan = self._plan(spark, step, known) if known is None or known.num_rows <= FEW else None
-        if plan is not None:
+        if isinstance(plan, StepPlan):
             try:
                 rows, ledger = plan.computed(step, plan.no_parts() if known is None else known)
                 return self._groups(rows), ledger

@@ -42,6 +42,7 @@ from headwater.engine.small import COMPILED, FEW, LONG, WORTH, SmallSlices, smal
 from headwater.engine.source import Limits, LogStream, check_options
 from headwater.engine.span import Settled
 from headwater.engine.step_plan import StepPlan
+from headwater.engine.totals_plan import TotalsPlan
 from headwater.engine.typed import typed
 from headwater.engine.view import heads_of, output_schema, reached_by
 from headwater.log import TopicLog
@@ -131,7 +132,7 @@ class _Memory:
     """
 
     sessions: list[SparkSession] = field(default_factory=list)
-    plans: dict[bool, StepPlan | None] = field(default_factory=dict)
+    plans: dict[bool, StepPlan | TotalsPlan | None] = field(default_factory=dict)
     interpreted: int = 0
     open_part: pa.Table | None = None
     commits: Mapping[str, int] | None = None
@@ -236,17 +237,18 @@ class SettleView:
 
         One that fails is computed once more by a plan of its own, which fails in the same way and says of what.
         """
-        plan = self._plan(spark, step)
+        known = step.totals_before() if self._how.adds == "totals" and step.read else None
+        plan = self._plan(spark, step, known)
         if plan is None:
             return step.computed()
         try:
-            return plan.computed(step)
+            return plan.computed(step, known)
         except (PySparkException, Py4JError):
             return step.computed()
 
-    def _plan(self, spark: SparkSession, step: Slice, known: pa.Table | None = None) -> StepPlan | None:
+    def _plan(self, spark: SparkSession, step: Slice, known: pa.Table | None = None) -> StepPlan | TotalsPlan | None:
         """The plan that is prepared for small steps, for one whose rows and known parts are not too long."""
-        given = [*step.read.values(), *([] if known is None else [known])]
+        given = [*step.read.values(), *step.gone.values(), *([] if known is None else [known])]
         if not step.read or sum(rows.nbytes for rows in given) > LONG or not self._may_prepare:
             return None
         plans, compiled = self._memory.plans, self._is_worth_compiling(sum(rows.num_rows for rows in given))
@@ -264,9 +266,10 @@ class SettleView:
             self._memory.interpreted += rows
         return rows > COMPILED and (True in self._memory.plans or self._memory.interpreted > WORTH * COMPILED)
 
-    def _prepared(self, spark: SparkSession, step: Slice, *, compiled: bool) -> StepPlan | None:
+    def _prepared(self, spark: SparkSession, step: Slice, *, compiled: bool) -> StepPlan | TotalsPlan | None:
+        plan: type[StepPlan | TotalsPlan] = TotalsPlan if self._how.adds == "totals" else StepPlan
         try:
-            return StepPlan.of(PreparingSession(spark, compiled=compiled), step)
+            return plan.of(PreparingSession(spark, compiled=compiled), step)
         except (PySparkException, Py4JError) as failure:  # what can't be planned is said by the plan that is made anew
             _logger.debug("steps of %s are planned anew: %s", self.planned.name, failure)
             return None

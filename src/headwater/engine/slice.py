@@ -27,12 +27,12 @@ from headwater.engine.once import KeptWinners, winners_in_memory
 from headwater.engine.scan import batch_scan, in_memory, memory_scan, memory_schema, slice_scan, told_new
 from headwater.engine.small import Reach
 from headwater.engine.span import Span, looked_back
-from headwater.model import Emit
+from headwater.model import INSTANT, Emit
 from headwater.operators import Scan, Stage
 from headwater.operators.aggregate.lowering import gather, new_parts, total
 from headwater.operators.aggregate.lowering.panes import compacted
 from headwater.operators.aggregate.lowering.parts import Known
-from headwater.operators.aggregate.lowering.totals import added
+from headwater.operators.aggregate.lowering.totals import UNTIL, added
 from headwater.operators.lowering.ledger import LOGGED, Tally, observed
 from headwater.operators.lowering.needed import Needed
 from headwater.operators.lowering.rooms import KnownParts, Lowering
@@ -47,7 +47,8 @@ class Slice(Span):
     """One step of a view, computed by a session; `folder` has what is kept for the next.
 
     Its rows may have been `read` already: those that are new if the view keeps panes, totals or parts, else all that
-    matter; and those that are `gone` from totals. Where a plan is prepared for many steps they are in `frames`.
+    matter; and those that are `gone` from totals. Where a plan is prepared for many steps they are in `frames`
+    and `gone_frames`.
     """
 
     spark: SparkSession
@@ -55,6 +56,7 @@ class Slice(Span):
     read: Mapping[Scan, pa.Table] = field(default_factory=dict)
     gone: Mapping[Scan, pa.Table] = field(default_factory=dict)
     frames: Mapping[Scan, DataFrame] = field(default_factory=dict)
+    gone_frames: Mapping[Scan, DataFrame] = field(default_factory=dict)
 
     @property
     def has_only_ticks(self) -> bool:
@@ -68,7 +70,7 @@ class Slice(Span):
             return as_arrow(self.rows(None, in_memory(self.spark, panes))), ledger
         if self.step.adds == "totals" and self.step.aggregate is not None:
             totals, ledger = self._totals()
-            kept = self.step.aggregate, in_memory(self.spark, totals)
+            kept = self.step.aggregate, in_memory(self.spark, self.lasting(totals))
             return as_arrow(self.rows(None, totals=kept)), ledger
         tally = Tally()
         frame = self.rows(tally)
@@ -107,30 +109,57 @@ class Slice(Span):
 
     def _totals(self) -> tuple[pa.Table, dict[str, int]]:
         """The totals of groups without an end: those known before, with what has come and without what is gone."""
-        stage, kept, tally, begin = self.step.aggregate, KeptRows("totals", self.folder), Tally(), self.begin
-        assert stage is not None
-        before = kept.read(begin.commits) if begin else None
-        if begin and before is None:
-            before = collected(total(stage, replace(self, upto=begin.commits, read={})._lowering(None)))
-        come = total(stage, self._lowering(tally, only_new=True))
-        gone = total(stage, self._leaving(), self.began_at) if self.gone_between() else None
-        frame = added(stage, in_memory(self.spark, before) if before is not None else None, come, gone)
+        tally, before = Tally(), self.totals_before()
+        frame = self.totals(tally, None if before is None else lambda _: in_memory(self.spark, before))
         totals = collected(frame)
-        kept.write(self.upto, totals, begin.commits if begin else None)
+        self.keep_totals(totals)
         return totals, self.counts(tally, frame)
+
+    def totals_before(self) -> pa.Table | None:
+        """The totals where the slice begins, as they were kept or made again; None if there was nothing."""
+        if self.begin is None:
+            return None
+        kept = self._kept_totals.read(self.begin.commits)
+        if kept is not None:
+            return kept
+        assert self.step.aggregate is not None
+        return collected(total(self.step.aggregate, replace(self, upto=self.begin.commits, read={})._lowering(None)))
+
+    def totals(self, tally: Tally | None, before: Known | None) -> DataFrame:
+        """The totals where the slice ends; `before` gives those where it begins, if it is told their columns."""
+        assert self.step.aggregate is not None
+        come = total(self.step.aggregate, self._lowering(tally, only_new=True))
+        leaves = bool(self.gone_frames) or (self.marks is None and self.gone_between() is not None)
+        gone = total(self.step.aggregate, self._leaving(), self.began_at) if leaves else None
+        return added(self.step.aggregate, None if before is None else before(come.schema), come, gone)
+
+    def keep_totals(self, totals: pa.Table) -> None:
+        """Keep the totals where the slice ends."""
+        self._kept_totals.write(self.upto, totals, self.begin.commits if self.begin else None)
+
+    @property
+    def _kept_totals(self) -> KeptRows:
+        return KeptRows("totals", self.folder)
+
+    def lasting(self, totals: pa.Table) -> pa.Table:
+        """Totals, with the instant until which what they show is open."""
+        assert self.planned.retention is not None
+        until = pa.scalar(self.settled_at + self.planned.retention, INSTANT)
+        return totals.append_column(UNTIL, pa.repeat(until, totals.num_rows))
 
     def _leaving(self) -> Lowering:
         """The lowering over the rows of the commits before that are gone now."""
-        span = self.gone_between()
-        assert span is not None
-        since, until = span
 
         def scan(stage: Scan) -> DataFrame:
             log, after = self.logs[stage.relation], self.after(stage.relation)
             if stage in self.planned.looked_up:
                 return self._changes(stage, after)
             if stage in self.gone:
-                return memory_scan(self._frame(stage, self.gone[stage]), stage, self.pace)
+                frame = self.gone_frames.get(stage) or self._frame(stage, self.gone[stage])
+                return memory_scan(frame, stage, self.pace)
+            span = self.gone_between()
+            assert span is not None
+            since, until = span
             rows = batch_scan(self.spark, log, stage, self.pace, 0, after, since, after, until)
             return rows.where((F.col(TIME) > F.lit(since)) & (F.col(TIME) <= F.lit(until)))
 

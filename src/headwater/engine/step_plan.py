@@ -34,17 +34,17 @@ class StepPlan:
         """The plan of the steps of a view, of which this is one; None if it can't be prepared."""
         if not some.step.prepared:
             return None
-        tally, scans, adds = Tally(), _scans(some), some.step.adds == "parts"
+        tally, scans, adds = Tally(), scans_of_step(some), some.step.adds == "parts"
 
         def make(frames: Frames, marks: Instants) -> DataFrame:
             def known(kinds: StructType) -> DataFrame:
                 return frames.add(Input(_KNOWN, to_arrow_schema(kinds, timezone="UTC"), kinds)).drop(_KNOWN)
 
-            by_scan = {scan: frames[_name(number)] for number, scan in enumerate(scans)}
+            by_scan = {scan: frames[name_of(number)] for number, scan in enumerate(scans)}
             step = replace(some, spark=own.session, frames=by_scan, marks=marks)
             return step.groups(tally, known) if adds else step.rows(tally)
 
-        prepared = prepare(own, _inputs(some), (BEGAN_AT, SETTLED_AT), make)
+        prepared = prepare(own, inputs_of(some), (BEGAN_AT, SETTLED_AT), make)
         if prepared is None or (adds and not _gives_back(prepared)):
             return None
         return cls(prepared, tally)
@@ -52,8 +52,8 @@ class StepPlan:
     def computed(self, some: Slice, known: pa.Table | None = None) -> tuple[pa.Table, dict[str, int]]:
         """The rows that a slice gives, with the parts that are known of its groups, and the fates of its rows."""
         tables = {
-            _name(number): told_new(some.read[scan], some.begin.commits[scan.relation] if some.begin else 0)
-            for number, scan in enumerate(_scans(some))
+            name_of(number): told_new(some.read[scan], some.begin.commits[scan.relation] if some.begin else 0)
+            for number, scan in enumerate(scans_of_step(some))
         }
         tables |= {} if known is None else {_KNOWN: known}
         rows, counts = self.prepared.run(tables, {BEGAN_AT: some.began_at or BEGINNING, SETTLED_AT: some.settled_at})
@@ -75,19 +75,21 @@ def _gives_back(prepared: Prepared) -> bool:
     return [(part.name, nullable(part.type)) for part in given] == [(part.name, nullable(part.type)) for part in known]
 
 
-def _inputs(some: Slice) -> list[Input]:
+def inputs_of(some: Slice) -> list[Input]:
+    """The rows that the plan of a step is given."""
     inputs = []
-    for number, scan in enumerate(_scans(some)):
+    for number, scan in enumerate(scans_of_step(some)):
         topic, columns = some.logs[scan.relation].topic, columns_of(scan, some.pace)
         schema = arrow_schema(topic, columns).append(pa.field(NEW, pa.bool_()))
-        inputs.append(Input(_name(number), schema, memory_schema(topic, columns)))
+        inputs.append(Input(name_of(number), schema, memory_schema(topic, columns)))
     return inputs
 
 
-def _scans(some: Slice) -> list[Scan]:
+def scans_of_step(some: Slice) -> list[Scan]:
     """The scans of a view; those of equal rows are one."""
     return list(dict.fromkeys(some.planned.reading))
 
 
-def _name(number: int) -> str:
+def name_of(number: int) -> str:
+    """The name of the rows of a scan, by its number."""
     return f"__scan{number}"

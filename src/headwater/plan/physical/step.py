@@ -100,7 +100,7 @@ class Step:
     @property
     def reads_new(self) -> bool:
         """Tells whether a step costs what its new rows cost, however it is cut."""
-        return self.looks_back == "nothing" or self.adds == "parts" or bool(self.touched) or self.asks
+        return self.looks_back == "nothing" or self.adds in ("parts", "totals") or bool(self.touched) or self.asks
 
 
 def step_of(
@@ -137,7 +137,7 @@ def step_of(
         or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
         as_they_come=at_once,
         paired=once or is_joined(root) or any(looked_up_by(root)),
-        anew=_anew(root, panes, totals, once=once),
+        anew=_anew(root, panes, once=once),
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
         looked_up=looked_up,
@@ -157,10 +157,10 @@ def _executor(step: Step, *, maintained: bool) -> Executor:
     return "slices" if step.adds != "parts" else "groups" if maintained else "parts"
 
 
-def _anew(root: Stage, panes: Aggregate | None, totals: Aggregate | None, *, once: bool) -> str:
+def _anew(root: Stage, panes: Aggregate | None, *, once: bool) -> str:
     """The reason why a small step is planned anew; none if one plan does for all."""
-    if panes or totals:
-        return f"{'panes' if panes else 'totals'} are computed by several queries"
+    if panes:
+        return "panes are computed by several queries"
     if once:
         return "who is taken once is looked up by another query"
     return "a function in Python reads its inputs as it likes" if any(each.is_opaque for each in root.walk()) else ""

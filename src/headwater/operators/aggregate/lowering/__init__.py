@@ -20,7 +20,7 @@ from headwater.operators.aggregate.lowering.sessions import (
     sessions_of_parts,
 )
 from headwater.operators.aggregate.lowering.stable import stable
-from headwater.operators.aggregate.lowering.totals import groups_of, totals_of
+from headwater.operators.aggregate.lowering.totals import UNTIL, groups_of, totals_of
 from headwater.operators.assign.stage import assigned_below
 from headwater.operators.lowering.columns import columns_of, every, named_column, values_of
 from headwater.operators.lowering.ends import MILLISECOND
@@ -58,9 +58,7 @@ def _groups(stage: Aggregate, lowering: Lowering) -> Rows:
         panes = needed.panes if needed.panes is not None else gather(paned, lowering)
         return Rows(_finished(stage, windows_of(paned, panes, stage.window, needed), F.col(MARK)))
     if lowering.totals is not None and stage is lowering.totals[0]:
-        assert lowering.retention is not None and lowering.settled_at is not None
-        later_on = F.lit(lowering.settled_at + lowering.retention)
-        return Rows(_finished(stage, groups_of(stage, lowering.totals[1]), later_on))
+        return Rows(_finished(stage, groups_of(stage, lowering.totals[1]), F.col(UNTIL)))
     if lowering.parts is not None and stage is lowering.parts.stage:
         return Rows(_finished(stage, _added_to(stage, lowering), F.col(MARK)))
     rows = lowering.keyed(stage.input, stage.group_keys)

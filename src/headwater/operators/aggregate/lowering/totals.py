@@ -24,6 +24,8 @@ from headwater.operators.aggregate.lowering.stable import quotient, taken_apart
 from headwater.operators.lowering.columns import ROWS, every, named_columns
 from headwater.plan import PlannedView
 
+UNTIL = "__until"
+"""The instant up to which what a group shows is open: as long as a row that counts where the step ends."""
 _DIGITS = 38
 
 
@@ -53,10 +55,10 @@ def added(stage: Aggregate, before: DataFrame | None, come: DataFrame, gone: Dat
 
 
 def groups_of(stage: Aggregate, totals: DataFrame) -> DataFrame:
-    """The groups of an aggregate, from their totals: its keys and its calls."""
+    """The groups of an aggregate, from their totals: its keys and its calls, and until when they are open."""
     wholes = {name: call.whole for name, call in _calls(stage).items()}
     return totals.groupBy(*(F.col(f"`{key.name}`") for key in stage.keys)).agg(
-        *(named_columns(wholes) or [F.sum(ROWS).alias(ROWS)])
+        *(named_columns(wholes) or [F.sum(ROWS).alias(ROWS)]), F.max(UNTIL).alias(UNTIL)
     )
 
 
