@@ -96,8 +96,41 @@ def test_explain_says_how_the_plan_of_a_small_step_is_made(query: str, options: 
 
 def test_explain_says_why_spark_has_the_steps_of_a_live_view() -> None:
     found = view(f"SELECT customer, window_end, median(amount) AS m FROM {SESSION} GROUP BY customer, window_end")
-    assert str(found.execution.why) == "Spark's streaming keeps its aggregate"
+    kept = "Spark's streaming keeps its aggregate; it has no small steps, because median can't be made of parts"
+    assert str(found.execution.why) == f"{kept} that are kept"
     assert "few rows" not in dict(facts(found.physical))
+
+
+BESIDE = "FROM orders o LEFT JOIN payments p ON o.id = p.order_id AND p.at BETWEEN o.at AND o.at + INTERVAL '1' HOUR"
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "why"),
+    [
+        (f"SELECT o.id {BESIDE}", "", "rows without a partner, which they would take back, have no key"),
+        (
+            f"SELECT o.id, o.at, p.id AS payment, p.at AS paid_at {BESIDE}",
+            "WITH (emit = 'final')",
+            "they would have to keep back what is declared to be shown once it is final",
+        ),
+        (
+            f"SELECT window_end, count(DISTINCT id) AS n, percentile(amount, 0.5) AS m FROM {TUMBLE.format(time='at')} "
+            "GROUP BY window_end",
+            "",
+            "count(DISTINCT), percentile can't be made of parts that are kept",
+        ),
+        (
+            f"SELECT customer, window_end, count(*) AS n FROM {HOPS} GROUP BY customer, window_end",
+            "",
+            "each would combine all windows that are open, of every key",
+        ),
+    ],
+    ids=["outer join", "final outer join", "aggregates", "windows that overlap"],
+)
+def test_explain_says_why_a_live_view_has_no_small_steps(query: str, options: str, why: str) -> None:
+    found = view(query, options).execution
+    assert found.kind == "live"
+    assert str(found.why).endswith(f"; it has no small steps, because {why}")
 
 
 FOREVER = "WITH (retention = 'forever')"

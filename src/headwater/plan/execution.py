@@ -22,8 +22,9 @@ from headwater import model
 from headwater.model import Emit
 from headwater.operators import Aggregate, Stage
 from headwater.operators.aggregate.panes import MANY, by_panes, pane_aggregate
-from headwater.operators.aggregate.parts import by_parts
+from headwater.operators.aggregate.parts import by_parts, not_in_parts
 from headwater.operators.assign.stage import is_overlapping, is_plain, pane_of, windows_per_row
+from headwater.operators.expression import listed
 from headwater.operators.join.stage import is_joined
 from headwater.operators.scan.stage import is_table, scans_of
 from headwater.plan.chain import unproven
@@ -338,7 +339,27 @@ def _why_live(view: model.View, root: Stage) -> str:
     if view.execution is None and as_they_come(view, root) and span is not None:
         return f"its rows look {model.spell_duration(span)} back, farther than those of small steps do"
     names = [stage.noun for stage in root.walk() if stage.keeps_state]
-    return f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
+    kept = f"Spark's streaming keeps its {' and '.join(dict.fromkeys(names))}"
+    without = None if view.execution is not None else _without_small_steps(view, root)
+    return f"{kept}; it has no small steps, because {without}" if without else kept
+
+
+def _without_small_steps(view: model.View, root: Stage) -> str | None:
+    """Tells why a view that is live has no small steps; None if nothing is to be said of that."""
+    stateful = [stage for stage in root.walk() if stage.keeps_state]
+    if (calls := not_in_parts(root)) and not is_joined(root):
+        return f"{listed(calls)} can't be made of parts that are kept"
+    if len(stateful) > 1:
+        return "they add to one operator that keeps something, and it has several"
+    if next((stage.streaming.unchanging for stage in stateful if stage.streaming.shown_early), None) is not None:
+        if view.emit is Emit.FINAL:
+            return "they would have to keep back what is declared to be shown once it is final"
+        return "rows without a partner, which they would take back, have no key"
+    if any(stage.is_opaque for stage in root.walk()):
+        return "a function in Python reads its inputs as it likes"
+    if any(by_panes(stage) is not None for stage in stateful):
+        return "each would combine all windows that are open, of every key"
+    return None
 
 
 def _live_emit(view: model.View, root: Stage, append_only: str | None) -> tuple[Emit, str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from sqlglot import exp
 
 from headwater.operators.aggregate.panes import merge_of
-from headwater.operators.aggregate.stage import Aggregate
+from headwater.operators.aggregate.stage import Aggregate, Call
 from headwater.operators.expression import Expression
 from headwater.operators.stage import Stage
 
@@ -21,6 +22,16 @@ def by_parts(stage: Stage, *, forever: bool = False) -> Aggregate | None:
     if any(pa.types.is_time(column.type) for column in stage.columns):
         return None
     return stage if all(merge_of(call) for call in stage.aggregates) else None
+
+
+def not_in_parts(root: Stage) -> list[str]:
+    """The functions of the aggregates of a view whose values can't be made of parts, each once."""
+    aggregates = [stage for stage in root.walk() if isinstance(stage, Aggregate)]
+    return list(dict.fromkeys(_called(call) for stage in aggregates for call in stage.aggregates if not merge_of(call)))
+
+
+def _called(call: Call) -> str:
+    return f"{call.function}{'(DISTINCT)' if call.expression.tree.find(exp.Distinct) else ''}"
 
 
 def keys_of_rows(stage: Aggregate) -> dict[str, Expression]:
