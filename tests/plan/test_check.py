@@ -697,21 +697,21 @@ view "v" has a frame in time over rows that time doesn't order
   Hint:   Write RANGE, and order by one column of time.""",
     ),
     (
-        NotSupportedYet,
+        UnboundedState,
         """\
     CREATE MATERIALIZED VIEW v AS
     SELECT first_at FROM orders
     MATCH_RECOGNIZE (
 --  ^ here
       PARTITION BY customer ORDER BY at MEASURES A.at AS first_at
-      PATTERN (A B+) WITHIN INTERVAL '1' HOUR DEFINE A AS amount > 1, B AS amount > 2
+      PATTERN (A B+) DEFINE A AS amount > 1, B AS amount > 2
     )
 """,
         """\
-view "v" uses MATCH_RECOGNIZE, which is not supported yet
-  Detail: The pattern is understood and kept in the model.
-  Hint:   Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). It will \
-come.""",
+view "v" looks for a pattern that may never end
+  Detail: Nothing in the query says when its state can be forgotten.
+  Hint:   Write WITHIN INTERVAL '10' MINUTE behind the pattern: how long a match may last. Or write FROM TUMBLE(TABLE \
+orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end.""",
     ),
     (
         NotSupportedYet,

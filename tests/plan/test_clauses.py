@@ -23,14 +23,13 @@ from headwater.errors import Origin
 from headwater.findings import SyntaxRefused
 from headwater.operators import Project, Union
 from headwater.plan.clauses import UNDERSTOOD, WORDLESS, WRITTEN_BACK, unused
-from headwater.sql.nodes import KnownVersion, PatternMatch
+from headwater.sql.nodes import KnownVersion
 from tests.plan.planning import STORES
 
 MOST = int(os.environ.get("CLAUSES_TRIED", "4"))
 """How often a part of a kind of node is taken out."""
 AS_A_WHOLE = (
-    exp.TableSample, exp.Values, exp.Hint, exp.JoinHint, exp.Slice, PatternMatch, exp.MatchRecognizeMeasure,
-    KnownVersion,
+    exp.TableSample, exp.Values, exp.Hint, exp.JoinHint, exp.Slice, KnownVersion
 )  # fmt: skip
 """Nodes that are refused, or told to have no effect, whatever their parts are."""
 REFUSED_AS_A_WHOLE = {exp.Distinct: "on", exp.Subquery: "joins"}

@@ -35,7 +35,7 @@ from headwater.operators.aggregate.lowering.parts import Known
 from headwater.operators.aggregate.lowering.totals import UNTIL, added
 from headwater.operators.lowering.ledger import LOGGED, Tally, observed
 from headwater.operators.lowering.needed import Needed
-from headwater.operators.lowering.rooms import KnownParts, Lowering
+from headwater.operators.lowering.rooms import KnownParts, Lowering, Searched
 from headwater.operators.lowering.stamp import FINAL, KEEP, NEW, PARTS, TIME
 
 OPEN = "__open"
@@ -231,8 +231,27 @@ class Slice(Span):
         planned = self.planned
         lowering = Lowering(scan, planned.view.grace, False, True, planned.sight, tally, physical=planned.physical)
         lowering = replace(lowering, sliced=True, retention=self.planned.retention)
-        lowering = replace(lowering, settled_at=self.settled_at, began_at=self.began_at)
+        lowering = replace(lowering, settled_at=self.settled_at, began_at=self.began_at, searched=self._searched)
         return lowering if self.step.looks_back == "everything" else replace(lowering, taken=self._taken)
+
+    def _searched(self, stage: Stage) -> Searched:
+        """The place that the search for a pattern had come to where the slice begins, and comes to in it."""
+        begin, number = self.begin, list(self.planned.root.walk()).index(stage)
+        kept = KeptRows(f"pattern{number}", self.folder)
+
+        def before() -> pa.Table | None:
+            known = kept.read(begin.commits) if begin else None
+            if begin is None or known is not None:
+                return known
+            made, whole = list[pa.Table](), replace(self, begin=None, upto=begin.commits, read={}, frames={})
+            apart = Searched(lambda: None, made.append, is_small=False)
+            replace(whole._lowering(None), searched=lambda _: apart).lower(stage)
+            return made[0]
+
+        def keep(rows: pa.Table) -> None:
+            kept.write(self.upto, rows, begin.commits if begin else None)
+
+        return Searched(before, keep, bool(self.read))
 
     def _changes(self, stage: Scan, last: int) -> DataFrame:
         """The changes of a table that is looked up, whenever they came."""

@@ -34,6 +34,8 @@ def span_of(planned: PlannedView, row: Mapping[str, object]) -> tuple[datetime, 
     at = next((value for name, value in row.items() if name in times and isinstance(value, datetime)), None)
     if at is None or planned.horizon is None or not planned.execution.settles:
         return None
+    if any(stage.comes_last for stage in planned.stages):
+        return None
     reach = planned.physical.reach + _MARGIN
     return at - reach, at + reach
 

@@ -6,12 +6,13 @@ The expression is a tree of the values below; each spells itself as SQL does.
 
     Variable     A                     Sequence      A B C            Alternation   A | B
     Repeat       A* A+ A? A{2,5} A*?   Permutation   PERMUTE(A, B)    Exclusion     {- A -}
-    Anchor       ^ $
+    Anchor       ^ $          Absence       [^ A ]
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from typing import Literal
@@ -69,7 +70,14 @@ class Anchor:
     at: Literal["start", "end"]
 
 
-Step = Variable | Sequence | Alternation | Repeat | Permutation | Exclusion | Anchor
+@dataclass(frozen=True)
+class Absence:
+    """No row of the variable from here on, until the time or the partition is over."""
+
+    name: str
+
+
+Step = Variable | Sequence | Alternation | Repeat | Permutation | Exclusion | Anchor | Absence
 
 
 class RowsPerMatch(Enum):
@@ -109,7 +117,10 @@ class Definition:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """`MATCH_RECOGNIZE (…)`. Expressions are canonical SQL; `within` bounds the time from first to last row."""
+    """`MATCH_RECOGNIZE (…)`. Expressions are canonical SQL; a match lasts less than `within` from first to last row.
+
+    A name of `subsets` stands for several variables.
+    """
 
     step: Step
     partition_by: tuple[str, ...] = ()
@@ -119,6 +130,7 @@ class Pattern:
     skip: Skip = Skip()
     within: timedelta | None = None
     define: tuple[Definition, ...] = ()
+    subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -128,7 +140,7 @@ class Pattern:
 
 def _variables(step: Step) -> list[str]:
     match step:
-        case Variable(name):
+        case Variable(name) | Absence(name):
             return [name]
         case Sequence(parts) | Alternation(parts) | Permutation(parts):
             return [name for part in parts for name in _variables(part)]
@@ -160,6 +172,8 @@ def spell_step(step: Step) -> str:
             return f"{{- {spell_step(part)} -}}"
         case Anchor(at):
             return "^" if at == "start" else "$"
+        case Absence(name):
+            return f"[^ {spell_step(Variable(name))} ]"
 
 
 def _wrapped(step: Step, *kinds: type[Step]) -> str:

@@ -17,6 +17,7 @@ SQL. It names no Spark class: the modules `lowering` beside the stages do, and w
     Aggregate    one row per group
     Over         a value per row from the rows around it
     TopN         the first rows of each partition
+    Match        rows that match a pattern over those of their partition
     Apply        a Python function on DataFrames
 """
 
@@ -31,6 +32,7 @@ from headwater.operators.expression import Ancestor, Expression, Field, Named, O
 from headwater.operators.filter.stage import Filter
 from headwater.operators.join.stage import Join, JoinKind, TimeBound
 from headwater.operators.late.stage import Late
+from headwater.operators.match.stage import Match
 from headwater.operators.over.stage import Frame, Over, OverCall
 from headwater.operators.project.stage import Project
 from headwater.operators.scan.stage import Scan
@@ -55,6 +57,7 @@ __all__ = [
     "Join",
     "JoinKind",
     "Late",
+    "Match",
     "Named",
     "Ordering",
     "Over",

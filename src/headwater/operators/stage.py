@@ -95,6 +95,12 @@ class Stage:
     is_opaque: ClassVar[bool] = False
     """Tells whether nothing but looking says what its rows are: a function makes them."""
 
+    asks_python: ClassVar[bool] = False
+    """Tells whether Spark doesn't compute it alone, so that no plan of it can be kept for many steps."""
+
+    comes_last: ClassVar[bool] = False
+    """Tells whether nothing may follow it in a view but what passes its rows, and no span of the log tells these."""
+
     @property
     def inputs(self) -> tuple[Stage, ...]:
         """The stages that this one reads."""

@@ -34,6 +34,13 @@ def judge_executable(
             hint="Make a view of its own for each.",
         )
     for stage in planned.stages:
+        if not stage.passes_rows and any(each.comes_last for below in stage.inputs for each in below.walk()):
+            yield _finding(
+                planned,
+                f"{stage.does or 'computes over'} the matches of a pattern, which has no executor in this version",
+                stage.origin,
+                hint="Make the pattern a view of its own, and read that.",
+            )
         for field in _starts(stage):
             yield _finding(
                 planned,

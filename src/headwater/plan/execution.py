@@ -125,6 +125,8 @@ def refused_cadence(view: model.View, root: Stage) -> tuple[str, str] | None:
             "Its rows have no key by which a change could find them.",
             "Declare what tells them apart with key = '…'.",
         )
+    if any(stage.asks_python for stage in root.walk()):
+        return "A match is shown as soon as it is found.", leave_out
     if any(scan.kind == "view" for scan in scans_of(root)):
         return "It reads a view, whose rows come to it when they are final.", "State every for the view that it reads."
     return (

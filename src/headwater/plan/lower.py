@@ -27,6 +27,7 @@ from headwater.plan.join import conjuncts_of, join
 from headwater.plan.lateral import is_lateral, lateral
 from headwater.plan.limited import limited, with_order
 from headwater.plan.over import over, with_named_windows
+from headwater.plan.pattern import recognized
 from headwater.plan.pivot import pivoted
 from headwater.plan.positions import columns_of
 from headwater.plan.ranking import first_rows, up_to_rows
@@ -83,7 +84,6 @@ def rename(context: Context, at: exp.Expr, relation: Relation, names: list[str])
 
 
 def _select(context: Context, select: exp.Select) -> Relation:
-    _refuse_clauses(context, select)
     select = with_groups_apart(with_named_windows(context, first_of_each(context, select)))
     scope = _from(context, select)
     if scope is None:
@@ -121,18 +121,6 @@ def _with_values(context: Context, select: exp.Select, scope: Scope) -> tuple[ex
     return copy, scope
 
 
-def _refuse_clauses(context: Context, select: exp.Select) -> None:
-    if pattern := select.args.get("match"):
-        context.refuse(
-            NotSupportedYet,
-            "uses MATCH_RECOGNIZE, which is not supported yet",
-            pattern,
-            detail="The pattern is understood and kept in the model.",
-            hint="Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). "
-            "It will come.",
-        )
-
-
 # FROM, JOIN, WHERE
 
 
@@ -148,8 +136,8 @@ def _from(context: Context, select: exp.Select) -> Scope | None:
         what = "reads a table as of an instant without joining it"
         context.refuse(QueryRefused, what, as_of, detail=detail, hint=hint)
     scope = Scope.of(*_item(context, clause.this))
-    if select.args.get("match"):  # its columns are those of the pattern, which nothing executes yet
-        scope = Scope.of("", NOTHING)
+    if (match := select.args.get("match")) is not None:
+        scope = Scope.of(match.alias or scope.sources[0].name, recognized(context, match, scope))
     where = conjuncts_of(select.args["where"].this) if select.args.get("where") else []
     for node in select.args.get("joins") or ():
         scope, where = _join(context, node, scope, where)

@@ -113,6 +113,8 @@ class HeadwaterGenerator(SparkGenerator):
         parts.append(f"PATTERN ({self.sql(expression, 'pattern')})")
         within = self.sql(expression, "within")
         parts.append(f"WITHIN {within}" if within else "")
+        subsets = self.expressions(expression, key="subset", flat=True)
+        parts.append(f"SUBSET {subsets}" if subsets else "")
         define = ", ".join(
             f"{self.sql(part, 'alias')} AS {self.sql(part, 'this')}" for part in expression.args.get("define") or ()
         )

@@ -134,4 +134,4 @@ class KnownVersion(exp.Version):
 class PatternMatch(exp.MatchRecognize):
     """MATCH_RECOGNIZE with Flink's WITHIN. `pattern` is an `exp.Var` with the pattern in its canonical spelling."""
 
-    arg_types: ClassVar[dict[str, bool]] = {**exp.MatchRecognize.arg_types, "within": False}
+    arg_types: ClassVar[dict[str, bool]] = {**exp.MatchRecognize.arg_types, "within": False, "subset": False}

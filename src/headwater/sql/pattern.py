@@ -6,6 +6,7 @@ import re
 from typing import cast
 
 from headwater.model.pattern import (
+    Absence,
     Alternation,
     Anchor,
     Exclusion,
@@ -30,7 +31,7 @@ def parse_step(text: str, start: int = 0) -> Step:
     reader = _Reader(text, start)
     step = reader.alternation()
     if reader.sign() is not None or not reader.ended:
-        raise reader.error("a pattern has variables, ( ) | * + ? {n,m} ^ $ PERMUTE and {- -}")
+        raise reader.error("a pattern has variables, ( ) | * + ? {n,m} ^ $ PERMUTE, {- -} and [^ ]")
     return step
 
 
@@ -107,6 +108,8 @@ class _Reader:
         return int(sign)
 
     def primary(self) -> Step | None:
+        if self.take("["):
+            return self.absence()
         if sign := self.take("(", "{-", "^", "$"):
             return self.group(sign)
         word = _WORD.match(self.text, self.at)
@@ -123,6 +126,14 @@ class _Reader:
         inner = self.alternation()
         self.expect(")" if sign == "(" else "-}")
         return inner if sign == "(" else Exclusion(inner)
+
+    def absence(self) -> Step:
+        self.expect("^")
+        inner = self.primary()
+        if not isinstance(inner, Variable):
+            raise self.error("expected a pattern variable")
+        self.expect("]")
+        return Absence(inner.name)
 
     def permutation(self) -> Step:
         parts = [self.alternation()]

@@ -296,6 +296,7 @@ class QueryParser(KsqlParser):
             after=self._parse_skip(),
             pattern=self._parse_pattern(),
             within=self._parse_within(),
+            subset=self._parse_csv(self._parse_subset) if self._match_text_seq("SUBSET") else None,
             define=self._parse_csv(self._parse_definition) if self._match_text_seq("DEFINE") else None,
         )
         self._match_r_paren()
@@ -309,6 +310,15 @@ class QueryParser(KsqlParser):
         if not isinstance(measure, exp.Alias):
             self.refuse(token, "a measure has no name", hint="Write AS and a name behind it.")
         return self.expression(exp.MatchRecognizeMeasure(this=measure, window_frame=frame), token)
+
+    def _parse_subset(self) -> exp.Expr:
+        token = self._curr
+        name = self._parse_id_var()
+        if name is None or not self._match(TokenType.EQ) or not self._match(TokenType.L_PAREN):
+            self.refuse(token, "a subset is no list of variables", hint="Write SUBSET both = (a, b).")
+        members = self._parse_csv(self._parse_id_var)
+        self._match_r_paren()
+        return self.expression(exp.EQ(this=name, expression=exp.Tuple(expressions=members)), token)
 
     def _parse_definition(self) -> exp.Expr | None:
         token = self._curr

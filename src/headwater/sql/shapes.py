@@ -95,6 +95,10 @@ def pattern_of(node: exp.Expr) -> Pattern | None:
         skip=_skip(after.name) if after else Skip(),
         within=interval(match.args.get("within")),
         define=tuple(Definition(part.alias, spell(part.this)) for part in match.args.get("define") or ()),
+        subsets={
+            part.this.name: tuple(member.name for member in part.expression.expressions)
+            for part in match.args.get("subset") or ()
+        },
     )
 
 

@@ -40,5 +40,3 @@ MATCH_RECOGNIZE (
 -- Not carried over: Edit the declaration; a run takes it over with `headwater promote`.
 -- ALTER TABLE steps SET ('rows-per-second' = '5')
 
--- headwater check: has errors
--- not-supported-yet ours.sql:25:1: view "climbs" uses MATCH_RECOGNIZE, which is not supported yet

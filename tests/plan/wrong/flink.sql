@@ -283,11 +283,12 @@ SELECT id, sum(amount) OVER (PARTITION BY customer ORDER BY weight RANGE BETWEEN
 
 --- MATCH_RECOGNIZE
 SELECT * FROM orders MATCH_RECOGNIZE (
-  PARTITION BY customer ORDER BY at MEASURES A.amount AS first PATTERN (A B) WITHIN INTERVAL '1' HOUR
+  PARTITION BY customer ORDER BY at MEASURES A.amount AS first PATTERN (A B)
   DEFINE B AS B.amount > A.amount
 );
--- finding: uses MATCH_RECOGNIZE, which is not supported yet
--- hint: Join the stream with itself within a bound in time, or compare with lag(…) OVER (… ORDER BY at). It will come.
+-- finding: looks for a pattern that may never end
+-- hint: Write WITHIN INTERVAL '10' MINUTE behind the pattern: how long a match may last. Or write FROM TUMBLE(TABLE orders, DESCRIPTOR(at), INTERVAL '1' HOUR) and PARTITION BY customer, window_end.
+-- mend: PATTERN (A B) ==> PATTERN (A B) WITHIN INTERVAL '10' MINUTE
 
 --- TRY_CAST misspelt
 SELECT id, TRYCAST(amount AS STRING) AS amount FROM orders;

@@ -89,6 +89,8 @@ class Tally:
     equals: list[str] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
     assigned: bool = False
+    known: dict[str, Count] = field(default_factory=dict)
+    """The counts of queries that were executed before, on whose rows this one goes on."""
 
     def follow(self, frame: DataFrame) -> Rows:
         """Rows as they come from a log, which are counted by Spark where it reads it (see `metered`)."""
@@ -152,7 +154,7 @@ class Tally:
 
     def ledger(self, counts: Mapping[str, Count]) -> dict[str, int]:
         """The counts by fate, of rows and, where there are windows, of assignments."""
-        counts = dict(counts)
+        counts = {**self.known, **counts}
         for step in self.steps:
             if step.windows is not None:
                 rows = self._sum(counts, step.below).rows

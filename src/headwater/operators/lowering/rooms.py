@@ -10,7 +10,8 @@ from headwater.operators.expand import lowering as expand_lowering
 from headwater.operators.filter import lowering as filter_lowering
 from headwater.operators.join import lowering as join_lowering
 from headwater.operators.late import lowering as late_lowering
-from headwater.operators.lowering.walk import KnownParts, LateRows, Lowering, lowered, taken_in
+from headwater.operators.lowering.walk import KnownParts, LateRows, Lowering, Searched, lowered, taken_in
+from headwater.operators.match import lowering as match_lowering
 from headwater.operators.over import lowering as over_lowering
 from headwater.operators.project import lowering as project_lowering
 from headwater.operators.scan import lowering as scan_lowering
@@ -28,6 +29,7 @@ ROOMS = (
     filter_lowering,
     join_lowering,
     late_lowering,
+    match_lowering,
     over_lowering,
     project_lowering,
     scan_lowering,
@@ -36,4 +38,4 @@ ROOMS = (
 )
 """One for each operator: a new one is added here, and in `operators`."""
 
-__all__ = ["ROOMS", "KnownParts", "LateRows", "Lowering", "lowered", "taken_in"]
+__all__ = ["ROOMS", "KnownParts", "LateRows", "Lowering", "Searched", "lowered", "taken_in"]

@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from functools import singledispatch
 from itertools import count
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -93,6 +94,18 @@ class KnownParts:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """The place that the search for a pattern had come to before a slice, and who keeps where it comes to.
+
+    A slice of few rows (`is_small`) is searched where it is.
+    """
+
+    before: Callable[[], pa.Table | None]
+    keep: Callable[[pa.Table], None]
+    is_small: bool
+
+
+@dataclass(frozen=True)
 class Lowering:
     """The way stages are lowered: where a scan's rows come from, the view's grace, and its physical plan.
 
@@ -108,7 +121,8 @@ class Lowering:
     Groups without an end hold each row for `retention`: those whose time and retention are later than `settled_at`, up
     to where the view is settled; before a slice it was so at `began_at`. Where the `totals` of such groups are given,
     they are not made from the rows.
-    Where the `parts` of groups are known, what is new is added to them.
+    Where the `parts` of groups are known, what is new is added to them. How far patterns were `searched` for before a
+    slice is told where one is computed.
     """
 
     scan: Callable[[Scan], DataFrame]
@@ -128,6 +142,7 @@ class Lowering:
     totals: tuple[Stage, DataFrame] | None = None
     parts: KnownParts | None = None
     needed: Needed | None = None
+    searched: Callable[[Stage], Searched] | None = None
     late: list[LateRows] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 

@@ -163,6 +163,8 @@ def _anew(root: Stage, panes: Aggregate | None, *, once: bool) -> str:
         return "panes are computed by several queries"
     if once:
         return "who is taken once is looked up by another query"
+    if any(each.asks_python for each in root.walk()):
+        return "a pattern is looked for by another program"
     return "a function in Python reads its inputs as it likes" if any(each.is_opaque for each in root.walk()) else ""
 
 
