@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,11 @@ from pyspark.sql import SparkSession
 
 import headwater as hw
 from headwater.errors import PromotionRefused
+from headwater.store import Store
+from headwater.testing.history import History, Read, Write, check_history
 from tests.patience import PATIENCE
+from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 
 STREAM = "CREATE STREAM sales (id STRING, shop STRING, n INT, at TIMESTAMP NOT NULL, WATERMARK FOR at AS at);\n"
 SHOPS = """CREATE MATERIALIZED VIEW shops {options} AS SELECT shop, window_end, sum(n) AS n, count(*) AS read
@@ -213,18 +218,21 @@ def read_up_to(project: hw.Project) -> int:
 
 
 class Reader:
-    """Somebody who looks all the time, and what they saw."""
+    """Somebody who looks at a store all the time, and what they saw: of how many events, by which version."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.over = folder, threading.Event()
-        self.seen: list[tuple[int, int, int]] = []
+    def __init__(self, folder: Path, store: str | None = None) -> None:
+        self.folder, self.store, self.over = folder, store, threading.Event()
+        self.reads: list[Read] = []
+        self.factors: list[int] = []
         self.problems: list[str] = []
+        self.thread = threading.Thread(target=self.look)
 
     def look(self) -> None:
         with hw.open(self.folder) as project:
             while not self.over.is_set():
+                began = time.monotonic()
                 try:
-                    answer = project.query("SELECT n, read FROM shops WHERE shop = 'a'").to_pylist()
+                    answer = project.query("SELECT n, read FROM shops WHERE shop = 'a'", store=self.store).to_pylist()
                 except Exception as problem:
                     self.problems.append(repr(problem))
                     continue
@@ -235,11 +243,12 @@ class Reader:
                 factor, rest = divmod(total, read * (read + 1) // 2)
                 if rest or factor not in (1, 2):
                     self.problems.append(f"mixed: {answer}")
-                self.seen.append((read, factor, total))
+                self.factors.append(factor)
+                self.reads.append(Read(str(self.store), began, time.monotonic(), [read]))
 
-    def backwards(self) -> list[tuple[int, int]]:
-        reads = [read for read, _, _ in self.seen]
-        return [(one, other) for one, other in pairwise(reads) if other < one]
+    def has_seen(self, states: int, since: int) -> bool:
+        """Tells whether so many states were seen since a read: what is served goes on."""
+        return len({tuple(read.rows) for read in self.reads[since:]}) > states
 
 
 @contextmanager
@@ -263,47 +272,73 @@ def wait_until(what: Any) -> None:
         time.sleep(0.05)
 
 
-def test_a_reader_sees_nothing_missing_mixed_or_backwards_while_versions_are_swapped(folder: Path) -> None:
-    """The whole story, while a run is at work, events come, and somebody looks all the time."""
-    reader, over = Reader(folder), threading.Event()
+@pytest.fixture(params=["sqlite", "postgres and redis"])
+def stores(request: pytest.FixtureRequest, folder: Path) -> list[str]:
+    """The stores of the project, the one that leads first."""
+    if request.param == "sqlite":
+        return ["main"]
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    redis: RedisServer = request.getfixturevalue("redis_server")
+    name = f"swap_{uuid.uuid4().hex}"
+    server.query(f"CREATE DATABASE {name}")
+    request.addfinalizer(lambda: server.query(f"DROP DATABASE {name} WITH (FORCE)"))
+    urls = {"main": server.url.removesuffix("postgres") + name, "other": redis.url.removesuffix("0") + "13"}
+    sections = [f'[stores.{store}]\nurl = "{url}"\n' for store, url in urls.items()]
+    (folder / "headwater.toml").write_text("\n".join(['name = "shop"', *sections]))
+    return list(urls)
+
+
+def test_a_reader_sees_nothing_missing_mixed_or_backwards_while_versions_are_swapped(
+    folder: Path, stores: list[str]
+) -> None:
+    """The whole story, while a run is at work, events come, and somebody looks at each store all the time."""
+    options = f"WITH (store = '{', '.join(stores)}')"
+    declare(folder, options=options)
+    readers, over, writes = [Reader(folder, store) for store in stores], threading.Event(), []
+
+    def come(project: hw.Project) -> None:
+        while True:
+            began, number = time.monotonic(), len(writes) + 1
+            sell(project, number)
+            writes.append(Write(began, None, frozenset({number})))
+            if over.wait(0.2):
+                return
+
     with running(folder) as project:
-        sell(project, 1)
-        wait_until(lambda: project.versions.of("shops") and project.views.served("shops"))
-        looking = threading.Thread(target=reader.look)
-        looking.start()
-
-        def come() -> None:
-            number = 2
-            while not over.wait(0.2):
-                sell(project, number)
-                number += 1
-
-        coming = threading.Thread(target=come)
+        coming = threading.Thread(target=come, args=(project,))
         coming.start()
         try:
-            declare(folder, "sum(n * 2)")
+            wait_until(lambda: all(store.promoted("shops") for store in parts(project)))
+            for reader in readers:
+                reader.thread.start()
+            declare(folder, "sum(n * 2)", options)
+            (step,) = project.admin.change().views
+            assert (step.kind, step.way, step.version) == ("other rows", "build", 2)
             project.admin.promote(hold=True)
             wait_until(lambda: len(project.versions.of("shops")) == 2 and project.versions.of("shops")[1].position)
             with pytest.raises(PromotionRefused, match="of its rows differ"):
                 project.versions.promote("shops", max_diff=0.1)
             for _ in range(2):
-                assert project.versions.promote("shops").version == 2
-                served = project.views.served("shops")
-                assert served is not None
-                begun = len(reader.seen)
-                wait_until(lambda begun=begun: len({read for read, _, _ in reader.seen[begun:]}) > 2)
-                assert project.versions.rollback("shops").version == 1
-                begun = len(reader.seen)
-                wait_until(lambda begun=begun: len({read for read, _, _ in reader.seen[begun:]}) > 2)
+                for swap in (project.versions.promote, project.versions.rollback):
+                    assert swap("shops").version == (2 if swap == project.versions.promote else 1)
+                    begun = [len(reader.reads) for reader in readers]
+                    for reader, since in zip(readers, begun, strict=True):
+                        wait_until(lambda reader=reader, since=since: reader.has_seen(2, since))
         finally:
             over.set()
             coming.join()
-            reader.over.set()
-            looking.join()
-    assert reader.problems == []
-    assert reader.backwards() == []
-    factors = [factor for _, factor, _ in reader.seen]
-    assert sum(one != other for one, other in pairwise(factors)) == 4, "two ways there and back"
+            for reader in readers:
+                reader.over.set()
+                if reader.thread.is_alive():
+                    reader.thread.join()
+    for reader in readers:
+        assert reader.problems == []
+        assert check_history(History(writes, reader.reads)) == []
+        assert sum(one != other for one, other in pairwise(reader.factors)) == 4, "two ways there and back"
+
+
+def parts(project: hw.Project) -> list[Store]:
+    return list(project.views.opened().ask.store("shops").parts)
 
 
 def test_a_policy_holds_what_has_changed_over_a_restart(folder: Path) -> None:

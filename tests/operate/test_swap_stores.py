@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +19,7 @@ import headwater as hw
 from headwater.cli import app
 from headwater.errors import Fenced, PromotionRefused
 from headwater.operate.audit import acting_as
+from headwater.operate.halt import Halt
 from headwater.outlets.feed import Feed
 from headwater.outlets.protocol import Place
 from headwater.store import Batch, Position, Store, Target
@@ -127,6 +129,31 @@ def test_versions_are_compared_promoted_and_rolled_back_in_each_store(shop: Shop
     assert shop.served() == [1, 1]
     assert [shop.sums(store) for store in shop.store.parts] == [{"a": 11, "b": 2}] * 2
     assert versions.is_held("shops")
+
+
+@pytest.mark.parametrize("stores", [TWO_FILES])
+def test_a_run_that_is_fenced_off_before_the_promotion_could_say_so_waits_for_its_end(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several stores the one that leads fences a run off while the others aren't asked yet."""
+    holds, outcomes = shop.project.views.opened().catalog.holds, []
+    _, follower = shop.store.parts
+    take = follower.open
+
+    def meet_the_run(*arguments: Any) -> int:
+        with pytest.raises(Fenced):
+            shop.write(1, 3, a=10)
+        run = threading.Thread(target=lambda: outcomes.append(holds.outlast(shop.store, "shops", 1, Halt())))
+        run.start()
+        assert outcomes == []
+        threads.append(run)
+        return take(*arguments)
+
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(follower, "open", meet_the_run)
+    shop.project.versions.promote("shops")
+    threads[0].join()
+    assert outcomes == [True]
 
 
 class Killed(BaseException):

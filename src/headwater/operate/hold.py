@@ -21,7 +21,7 @@ from headwater.operate.halt import Halt
 from headwater.operate.lock import locked
 from headwater.operate.record import put
 from headwater.operate.wish import POLL
-from headwater.store import Store
+from headwater.store import Store, Version
 from headwater.waiting import wait_for
 
 KEEP_OLD = timedelta(hours=24)
@@ -111,6 +111,16 @@ class Holds:
         except PromotionRefused:
             return True
 
+    def fence(self, store: Store, version: Version) -> None:
+        """Take the next epoch of a version, so that its run stands still until the promotion is over.
+
+        It is written down before: a run that finds itself fenced off must know by whom, whatever becomes of us.
+        """
+        target = version.target
+        now = next((one.epoch for one in store.versions(target.view) if one.target.version == target.version), 0)
+        self.fenced(target.view, target.version, now + 1)
+        self.fenced(target.view, target.version, store.open(target, version.fingerprint))
+
     def fenced(self, view: str, version: int, epoch: int) -> None:
         """Write down which epoch of a version was taken so that it stands still while another one is promoted."""
         put(self._path(view, "fenced"), json.dumps({"version": version, "epoch": epoch}))
@@ -123,10 +133,8 @@ class Holds:
 
     def outlast(self, store: Store, view: str, version: int, halt: Halt) -> bool:
         """Wait until a promotion is over that has fenced a version off; False if that wasn't one, or at the end."""
-        if not self.is_fenced(store, view, version):
-            return False
         wait_for(lambda: not self.is_being_promoted(view), every=POLL, halt=halt)
-        return not halt.is_wanted
+        return not halt.is_wanted and self.is_fenced(store, view, version)
 
     def swapping(self, view: str, version: int | None) -> None:
         """Write down which version is to be served in every store of a view; None when it is."""

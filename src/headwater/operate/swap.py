@@ -26,7 +26,7 @@ from headwater.operate.rest import closes_by_clock
 from headwater.operate.table import readable_rows
 from headwater.plan import PlannedView
 from headwater.query import Engine, answer, parse
-from headwater.store import Version
+from headwater.store import Position, Version
 from headwater.store.sound import check_sound
 from headwater.waiting import wait_for
 
@@ -146,7 +146,7 @@ class Swaps:
         for pair in pairs:
             self._stop_old(pair)
         for pair in pairs:
-            self._wait_for(pair)
+            self._wait_for(pair, pair.store.position(pair.old.target.view, pair.old.target.version))
         holds = self.catalog.holds
         for pair in pairs:
             if back:
@@ -162,19 +162,21 @@ class Swaps:
                 holds.release(pair.planned.name)
 
     def _stop_old(self, pair: Pair) -> None:
-        """Let the version that is served stand still, once the other one has read what it has."""
+        """Let the version that is served stand still, once the other one has read what it has now.
+
+        Not what it has by then: while events come without a pause it may always be a step ahead.
+        """
         old, new = pair.old.target, pair.new.target
         check_sound(pair.store, new.view, new.version)
-        self._wait_for(pair)
-        self.catalog.holds.fenced(old.view, old.version, pair.store.open(old, pair.old.fingerprint))
+        self._wait_for(pair, pair.store.position(old.view, old.version))
+        self.catalog.holds.fence(pair.store, pair.old)
 
-    def _wait_for(self, pair: Pair) -> None:
-        """Wait until the new version has read what the old one has."""
-        name, store, apart = pair.planned.name, pair.store, pair.apart
-        old, new = pair.old.target.version, pair.new.target.version
+    def _wait_for(self, pair: Pair, position: Position | None) -> None:
+        """Wait until the new version has read what the old one had at a position."""
+        name, old, new = pair.planned.name, pair.old.target.version, pair.new.target.version
 
         def is_there() -> bool:
-            return is_as_far(store.position(name, new), store.position(name, old), apart)
+            return is_as_far(pair.store.position(name, new), position, pair.apart)
 
         if not wait_for(is_there, self.wait, every=POLL):
             raise PromotionRefused(
