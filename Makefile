@@ -6,7 +6,7 @@
 # make chaos     processes killed, histories mistreated, bytes mutated, at length: CHAOS_KILLS, CHAOS_ZOMBIES, CHAOS_WRITES,
 #                CHAOS_EVENTS, CHAOS_ROWS, CHAOS_DAMAGES, CHAOS_SEED, FUZZ_SECONDS, FUZZ_SEED, SCHEMA_EXAMPLES, CHAINS
 # make flows     every flow in every execution; `make test` takes a crash of every sixth, and the rest in turn
-# make random    2,000 random queries against DuckDB; RANDOM_QUERIES, RANDOM_SEED
+# make random    2,000 random queries against DuckDB, and 300 over tables against Spark; RANDOM_QUERIES, RANDOM_SEED, FUZZ_QUERIES, FUZZ_SEED
 # make bench     the log, Kafka, outlets, the store and views of all kinds against their peers, what sketches guess: docs/benchmarks.md
 # make lock      choose newer versions of the packages and write them down, with the hashes of their files
 # make bom       a bill of materials (CycloneDX) of what is installed: dist/bom.json
@@ -74,7 +74,7 @@ chaos: setup
 
 random: setup
 	$(call say,random: pytest)
-	@RANDOM_QUERIES=$${RANDOM_QUERIES:-2000} $(VENV)/bin/pytest -s --timeout=0 tests/engine/test_random_queries.py $(ARGS)
+	@RANDOM_QUERIES=$${RANDOM_QUERIES:-2000} FUZZ_QUERIES=$${FUZZ_QUERIES:-300} $(VENV)/bin/pytest -s --timeout=0 tests/engine/test_random_queries.py tests/fuzz/test_table_queries.py $(ARGS)
 
 bench: setup
 	$(call say,bench: log)

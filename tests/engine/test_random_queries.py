@@ -72,7 +72,8 @@ def answers(found: Scenario, queries: dict[str, str]) -> dict[str, list[Any]]:
         with naming(here(query)):
             view = views.inspect._batch(plan.view(name), None, None)
             frame = view.frame(view.lowering(views.catalog.spark))
-        shown = F.to_json(F.struct(*(F.col(f"`{column}`") for column in frame.columns)), {"ignoreNullFields": "false"})
+        columns = [F.col(f"`{column.name}`") for column in plan.view(name).shown]
+        shown = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
         parts.append(frame.select(F.lit(name).alias("view"), shown.alias("row")))
     with (
         interpreted(views.catalog.spark) if not COMPILED else nullcontext(),

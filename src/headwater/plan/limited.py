@@ -72,7 +72,7 @@ def limited(context: Context, query: exp.Query, relation: Relation) -> Relation:
 
 
 def _ranked(context: Context, query: exp.Query, relation: Relation, count: int, skipped: int) -> Stage:
-    order, limit = query.args["order"], query.args["limit"]
+    order, limit = _with_positions(context, query.args["order"], relation.stage), query.args["limit"]
     bound = bind(context, order, Scope.of("", relation))
     stage, origin = _with_order_hidden(relation.stage), context.origin(order)
     terms = ordering(context, bound, stage)  # type: ignore[arg-type]
@@ -88,6 +88,23 @@ def _ranked(context: Context, query: exp.Query, relation: Relation, count: int, 
         return first
     behind = exp.GT(this=exp.column(RANK), expression=exp.Literal.number(skipped))
     return Filter(columns, first, expression(context, behind, first), origin=origin)
+
+
+def _with_positions(context: Context, order: exp.Order, stage: Stage) -> exp.Order:
+    """The order with columns in place of their numbers: `ORDER BY 2 DESC, 1`."""
+    named = order.copy()
+    for term, written in zip(named.expressions, order.expressions, strict=True):
+        number = term.this
+        if not isinstance(number, exp.Literal) or not number.is_int:
+            continue
+        if not 1 <= int(number.name) <= len(stage.visible):
+            what = f"is ordered by column {number.name}, and has {len(stage.visible)}"
+            context.refuse(
+                QueryRefused, what, written, hint=f"Write a number from 1 to {len(stage.visible)}, or a name."
+            )
+            continue
+        term.set("this", locate(exp.column(exp.to_identifier(stage.visible[int(number.name) - 1].name)), number))
+    return named
 
 
 def _with_order_hidden(stage: Stage) -> Stage:

@@ -42,3 +42,6 @@ SELECT m.maker, p.sku, p.price FROM (SELECT DISTINCT maker FROM products) AS m, 
 
 --- LIMIT ALL
 SELECT sku, price FROM products LIMIT ALL
+
+--- an order by numbers of columns
+SELECT sku, price FROM products ORDER BY 2 DESC, 1 LIMIT 3

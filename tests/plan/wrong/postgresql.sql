@@ -430,3 +430,10 @@ SELECT id, items[1:2] AS s FROM orders;
 -- finding: takes a part of a list with [ : ]
 -- hint: Write slice(items, 1, 2).
 -- mend: items[1:2] ==> slice(items, 1, 2)
+
+--- an order by the number of a column that isn't there
+SELECT id FROM orders ORDER BY 2 LIMIT 3;
+-- finding: is ordered by column 2, and has 1
+-- hint: Write a number from 1 to 1, or a name.
+-- mend: BY 2 ==> BY 1
+-- mend: CREATE MATERIALIZED VIEW v ==> CREATE MATERIALIZED VIEW v WITH (retention = 'forever')
