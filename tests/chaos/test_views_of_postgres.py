@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -130,48 +130,57 @@ class Writer(threading.Thread):
                         raise psycopg.Rollback
 
     def _statement(self) -> str:
-        chance = self._chance
-        key, other, amount = chance.randrange(KEYS), chance.randrange(KEYS), chance.randrange(-50, 1000)
-        owner, kind = chance.choice([*range(OWNERS), "NULL"]), chance.choice(["'open'", "'closed'", "NULL"])
-        mine, region = chance.randrange(OWNERS), chance.choice(["'north'", "'south'", "'east'", "NULL"])
-        account = f"({key}, {owner}, {chance.choice([amount, 'NULL'])}, {kind})"
-        put = "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, balance = excluded.balance, kind = excluded.kind"
-        return chance.choice(
-            (
-                f"INSERT INTO accounts VALUES {account} {put}",
-                f"INSERT INTO accounts VALUES {account} {put}",
-                f"UPDATE accounts SET balance = balance + {amount} WHERE id IN ({key}, {other})",
-                f"UPDATE accounts SET id = {other} WHERE id = {key}",
-                f"UPDATE accounts SET owner = {owner} WHERE id = {key}",
-                f"DELETE FROM accounts WHERE id = {key}",
-                f"INSERT INTO owners VALUES ({mine}, {region}, {chance.randrange(4)}) ON CONFLICT (id) "
-                "DO UPDATE SET region = excluded.region, level = excluded.level",
-                f"DELETE FROM owners WHERE id = {mine}",
-                f"INSERT INTO moves VALUES ({key * 100 + other}, {key}, {other}, {abs(amount)}) ON CONFLICT DO NOTHING",
-                f"DELETE FROM moves WHERE id % 10 = {chance.randrange(10)}",
-            )
+        return statement(self._chance)
+
+
+def statement(chance: random.Random) -> str:
+    """A statement that changes one of the tables."""
+    key, other, amount = chance.randrange(KEYS), chance.randrange(KEYS), chance.randrange(-50, 1000)
+    owner, kind = chance.choice([*range(OWNERS), "NULL"]), chance.choice(["'open'", "'closed'", "NULL"])
+    mine, region = chance.randrange(OWNERS), chance.choice(["'north'", "'south'", "'east'", "NULL"])
+    account = f"({key}, {owner}, {chance.choice([amount, 'NULL'])}, {kind})"
+    put = "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, balance = excluded.balance, kind = excluded.kind"
+    return chance.choice(
+        (
+            f"INSERT INTO accounts VALUES {account} {put}",
+            f"INSERT INTO accounts VALUES {account} {put}",
+            f"UPDATE accounts SET balance = balance + {amount} WHERE id IN ({key}, {other})",
+            f"UPDATE accounts SET id = {other} WHERE id = {key}",
+            f"UPDATE accounts SET owner = {owner} WHERE id = {key}",
+            f"DELETE FROM accounts WHERE id = {key}",
+            f"INSERT INTO owners VALUES ({mine}, {region}, {chance.randrange(4)}) ON CONFLICT (id) "
+            "DO UPDATE SET region = excluded.region, level = excluded.level",
+            f"DELETE FROM owners WHERE id = {mine}",
+            f"INSERT INTO moves VALUES ({key * 100 + other}, {key}, {other}, {abs(amount)}) ON CONFLICT DO NOTHING",
+            f"DELETE FROM moves WHERE id % 10 = {chance.randrange(10)}",
         )
+    )
 
 
 @pytest.fixture
 def shop(tmp_path: Path, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     database = Database(postgres_server.url)
     monkeypatch.setenv("SHOP_DB", database.url)
-    shop = Shop(database, tmp_path)
-    for name, columns in TABLES.items():
-        database.run(f"CREATE TABLE {name} ({columns})")
-        shop.declare(name, columns.replace("TEXT", "STRING"))
-    database.run(*(f"CREATE VIEW {name} AS {VIEWS[name]}" for name in VIEWS))
-    says = {name: f"WITH (key = '{key}') " for name, key in PAIRS.items()}
-    views = [f"CREATE MATERIALIZED VIEW {name} {says.get(name, '')}AS {VIEWS[name]};" for name in VIEWS]
-    (tmp_path / "views.sql").write_text("\n".join(views))
-    yield shop
+    yield declared(database, tmp_path)
     database.drop()
 
 
-def start(shop: Shop, command: str) -> subprocess.Popen[bytes]:
+def declared(database: Database, folder: Path, queries: Mapping[str, str] = VIEWS) -> Shop:
+    """The project, and tables and views in the database that are as it declares them."""
+    shop = Shop(database, folder)
+    for name, columns in TABLES.items():
+        database.run(f"CREATE TABLE {name} ({columns})")
+        shop.declare(name, columns.replace("TEXT", "STRING"))
+    database.run(*(f"CREATE VIEW {name} AS {query}" for name, query in queries.items()))
+    says = {name: f"WITH (key = '{key}') " for name, key in PAIRS.items()}
+    views = [f"CREATE MATERIALIZED VIEW {name} {says.get(name, '')}AS {query};" for name, query in queries.items()]
+    (folder / "views.sql").write_text("\n".join(views))
+    return shop
+
+
+def start(shop: Shop, *command: str) -> subprocess.Popen[bytes]:
     with (shop.folder / "output").open("ab") as output:
-        return subprocess.Popen([*COMMAND, command], cwd=shop.folder, stdout=output, stderr=output)
+        return subprocess.Popen([*COMMAND, *command], cwd=shop.folder, stdout=output, stderr=output)
 
 
 def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
@@ -190,10 +199,10 @@ def in_order(rows: Values) -> Values:
     return sorted(plain, key=repr)
 
 
-def differences(shop: Shop, project: hw.Project) -> dict[str, tuple[Values, Values]]:
+def differences(shop: Shop, project: hw.Project, views: Iterable[str] = VIEWS) -> dict[str, tuple[Values, Values]]:
     """What each view that isn't what it is in PostgreSQL has, and what it should have."""
     found = {}
-    for name in (*TABLES, *VIEWS):
+    for name in (*TABLES, *views):
         rows = in_order([tuple(row.values()) for row in project.query(f"SELECT * FROM {name}").to_pylist()])
         wanted = in_order(shop.database.rows(f"SELECT * FROM {name}"))
         if rows != wanted:
