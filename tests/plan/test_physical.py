@@ -143,6 +143,11 @@ EXECUTED = {
     ),
     "groups": ("SELECT customer, count(*) AS n FROM orders GROUP BY customer", FOREVER),
     "traces": (
+        "SELECT customer, max(p.paid) AS most FROM orders o LEFT JOIN payments p ON p.order_id = o.id "
+        "GROUP BY customer",
+        FOREVER,
+    ),
+    "sums": (
         "SELECT customer, count(p.paid) AS n FROM orders o LEFT JOIN payments p ON p.order_id = o.id GROUP BY customer",
         FOREVER,
     ),

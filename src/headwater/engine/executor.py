@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.engine.events import EventsView
 from headwater.engine.maintained.groups import GroupsView
+from headwater.engine.maintained.sums import SumsView
 from headwater.engine.maintained.traced import TracedView
 from headwater.engine.partitions import PartitionsView
 from headwater.engine.parts import PartsView
@@ -18,6 +19,7 @@ _EXECUTORS: dict[Executor, type[SettleView]] = {
     "events": EventsView,
     "groups": GroupsView,
     "traces": TracedView,
+    "sums": SumsView,
 }
 
 

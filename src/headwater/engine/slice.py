@@ -203,6 +203,11 @@ class Slice(Span):
         keep = F.col(KEEP) if KEEP in rows.columns else F.lit(True)
         return rows.select(*shown, FINAL, keep.alias(KEEP), PARTS)
 
+    def sums(self, tally: Tally) -> DataFrame:
+        """The totals of the groups of an aggregate that is summed."""
+        assert self.step.summed is not None
+        return total(self.step.summed, self._lowering(tally))
+
     def touched(self) -> DataFrame:
         """The keys of the groups that new rows come to."""
         assert self.step.aggregate is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -30,8 +31,10 @@ class StepPlan:
     tally: Tally
 
     @classmethod
-    def of(cls, own: PreparingSession, some: Slice) -> StepPlan | None:
-        """The plan of the steps of a view, of which this is one; None if it can't be prepared."""
+    def of(
+        cls, own: PreparingSession, some: Slice, rows: Callable[[Slice, Tally], DataFrame] = Slice.rows
+    ) -> StepPlan | None:
+        """The plan of the steps of a view, of which this is one, and their `rows`; None if it can't be prepared."""
         if not some.step.prepared:
             return None
         tally, scans, adds = Tally(), scans_of_step(some), some.step.adds == "parts"
@@ -42,7 +45,7 @@ class StepPlan:
 
             by_scan = {scan: frames[name_of(number)] for number, scan in enumerate(scans)}
             step = replace(some, spark=own.session, frames=by_scan, marks=marks)
-            return step.groups(tally, known) if adds else step.rows(tally)
+            return step.groups(tally, known) if adds else rows(step, tally)
 
         prepared = prepare(own, inputs_of(some), (BEGAN_AT, SETTLED_AT), make)
         if prepared is None or (adds and not _gives_back(prepared)):

@@ -214,9 +214,7 @@ def test_an_event_without_a_time_is_told_from_others_by_its_id(tmp_path: Path, s
 def test_what_is_traced_and_what_is_computed_anew_is_planned(project: hw.Project) -> None:
     steps = {name: project.plan().view(name).physical.step for name in QUERIES}
     assert {name: step.untraced for name, step in steps.items() if step and step.trace is None} == {
-        "by_amount": "its groups are told apart by nothing that is a column of the log",
         "dearer": "a join has no equality of two columns of the log",
-        "of_regions": "its groups are told apart by nothing that is a column of the log",
     }
 
 

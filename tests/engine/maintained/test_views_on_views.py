@@ -43,7 +43,7 @@ QUERIES = {
     ),
     "unnamed": ("", "SELECT region FROM per_region EXCEPT SELECT id AS region FROM regions"),
 }
-TRACED = set(QUERIES) - {"sizes", "top"}
+TRACED = set(QUERIES) - {"top"}
 
 Rows = dict[str, dict[int, tuple[Any, ...]]]
 

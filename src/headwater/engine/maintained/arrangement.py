@@ -69,6 +69,13 @@ class Arrangement:
         found = list(self._found(keys)) if len(keys) else []
         return pa.concat_tables(found).drop_columns([HASH, KEY]).combine_chunks() if found else None
 
+    def all(self) -> pa.Table | None:
+        """All rows; None if there are none."""
+        while len(self._runs) > 1:
+            newer, older = self._runs.pop(), self._runs.pop()
+            self._runs.append(older.merged(newer, unique=self._unique))
+        return self._runs[0].rows.drop_columns([HASH, KEY]) if self._runs else None
+
     def _found(self, keys: pa.Array) -> Iterator[pa.Table]:
         hashes = hashes_of(keys)
         for run in reversed(self._runs):

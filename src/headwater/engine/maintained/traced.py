@@ -9,7 +9,7 @@ More than some rows are computed from the whole log, before and after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -26,7 +26,7 @@ from headwater.engine.maintained.rows import FoundRows, names_in
 from headwater.engine.scan import columns_of
 from headwater.engine.settle import SettleView
 from headwater.engine.slice import Slice
-from headwater.engine.small import FEW
+from headwater.engine.small import FEW, MANY
 from headwater.engine.source import arrow_schema
 from headwater.engine.span import Settled, kept_behind
 from headwater.engine.typed import typed
@@ -36,6 +36,9 @@ from headwater.operators import Scan
 from headwater.plan import PlannedView
 from headwater.plan.physical.trace import Columns, Trace
 
+_PART = 4
+"""Rows that are found are computed twice, by one core where they are few, and were looked up one by one: what is more
+than this part of all costs as much as all."""
 _NOW = "__now"
 """Says of a row whether it is as it is now, or as it was."""
 
@@ -50,22 +53,38 @@ class TracedView(SettleView):
         if found is None:
             before = replace(step, begin=None, upto=step.begin.commits, read={}) if step.begin else None
             now, ledger = replace(step, read={}).computed()
-            return _both(self.planned, before.computed()[0] if before else None, now), ledger
-        scans = {scan: found.of(number) for number, scan in enumerate(self._scans)}
-        small = replace(step, spark=self._small_session(spark), read=scans)
+            return both(self.planned, before.computed()[0] if before else None, now), ledger
+        scans = self._rows_of(found)
+        small = self._over(spark, step, scans)
         now, ledger = super()._computed(spark, small, None)
-        earlier = {
-            scan: rows.filter(pc.less_equal(rows["_commit"], step.after(scan.relation))) for scan, rows in scans.items()
-        }
-        was = super()._computed(spark, replace(small, read=earlier), None)[0]
-        return _both(self.planned, self._told(was, found), self._told(now, found)), ledger
+        was = super()._computed(spark, replace(small, read=self._earlier(step, scans)), None)[0]
+        return both(self.planned, self._told(was, found), self._told(now, found)), ledger
 
     def _found(self, step: Slice) -> FoundRows | None:
         """The rows that the new rows of a step can matter to; None if they are all, or too many."""
         if step.begin is None or not step.read:
             return None
         found = FoundRows({number: list(self._new_rows(step, scan)) for number, scan in enumerate(self._scans)})
-        return found if found.follow(self._trace, self._indexes, FEW) else None
+        return found if found.follow(self._trace, self._indexes, self._most) else None
+
+    @property
+    def _most(self) -> int:
+        """The most rows that are computed twice, rather than all that there are."""
+        return max(FEW, min(MANY, max(map(len, self._indexes.values()), default=0) // _PART))
+
+    def _rows_of(self, found: FoundRows) -> dict[Scan, pa.Table]:
+        return {scan: found.of(number) for number, scan in enumerate(self._scans)}
+
+    def _earlier(self, step: Slice, scans: Mapping[Scan, pa.Table]) -> dict[Scan, pa.Table]:
+        """The rows that were there before a step."""
+        return {
+            scan: rows.filter(pc.less_equal(rows["_commit"], step.after(scan.relation))) for scan, rows in scans.items()
+        }
+
+    def _over(self, spark: SparkSession, step: Slice, scans: Mapping[Scan, pa.Table]) -> Slice:
+        """A step over rows that were found: if they are few by one core, which is at hand."""
+        few = sum(rows.num_rows for rows in scans.values()) <= FEW
+        return replace(step, spark=self._small_session(spark) if few else spark, read=scans)
 
     def _told(self, rows: pa.Table, found: FoundRows) -> pa.Table:
         """The rows that can have changed, where they tell; of others not everything may have been found."""
@@ -113,18 +132,26 @@ class TracedView(SettleView):
 
     def _open_part(self, spark: SparkSession, at: Settled) -> pa.Table:
         """Make the arrangements those of a position: from what was kept, and the rows of the log behind it."""
-        kept = [index.open() for index in self._indexes.values()]
+        kept = [arranged.open() for arranged in self._arranged]
         begin = kept_behind(self.planned, self.logs, kept, at)
         if begin is None:
-            for index in self._indexes.values():
-                index.clear()
+            for arranged in self._arranged:
+                arranged.clear()
         if begin is None or dict(begin.commits) != dict(at.commits):
-            self._put(Slice(self.planned, self.logs, begin, at.commits, spark, self.folder))
+            self._take_in(spark, self._slice(spark, begin, at.commits))
         return output_schema(self.planned).empty_table()
 
+    def _take_in(self, spark: SparkSession, step: Slice) -> None:  # noqa: ARG002  # what others keep is computed
+        """Bring the arrangements from where a step begins to where it ends."""
+        self._put(step)
+
     def _keep_at(self, commits: Mapping[str, int], _rows: pa.Table) -> None:
-        for index in self._indexes.values():
-            index.keep(commits)
+        for arranged in self._arranged:
+            arranged.keep(commits)
+
+    @property
+    def _arranged(self) -> Sequence[Arrangement]:
+        return list(self._indexes.values())
 
     @property
     def _asks_for_open_part(self) -> bool:
@@ -149,11 +176,12 @@ class TracedView(SettleView):
         return trace
 
 
-def _both(planned: PlannedView, was: pa.Table | None, now: pa.Table) -> pa.Table:
-    """Rows as they were and as they are, in one table."""
-    before = output_schema(planned).empty_table() if was is None else typed(planned, was)
+def both(planned: PlannedView, was: pa.Table | None, now: pa.Table | None) -> pa.Table:
+    """Rows as they were and as they are, in one table; None for no rows."""
+    none = output_schema(planned).empty_table()
     parts = [
         rows.append_column(_NOW, pa.array([is_now] * rows.num_rows, pa.bool_()))
-        for rows, is_now in ((before, False), (typed(planned, now), True))
+        for some, is_now in ((was, False), (now, True))
+        for rows in [none if some is None else typed(planned, some)]
     ]
     return pa.concat_tables(parts).combine_chunks()

@@ -19,6 +19,7 @@ from headwater.plan.physical.operators import operators_of
 from headwater.plan.physical.pace import Pace, pace_of
 from headwater.plan.physical.published import published
 from headwater.plan.physical.step import Step, kept_parts, kept_totals, step_of
+from headwater.plan.physical.sums import sums_of
 from headwater.plan.physical.trace import found_by
 from headwater.plan.physical.tracking import tracking_of
 from headwater.plan.physical.view import Physical
@@ -31,8 +32,11 @@ def decide(view: model.View, root: Stage, key: Key) -> Physical:
     is_live, is_settled = chosen.kind == "live", chosen.kind in ("settle", "maintained", "batch")
     totals, parts = kept_totals(view, root, chosen, pace), kept_parts(view, root, chosen, key)
     found = found_by(root) if chosen.kind == "maintained" and parts is None else None
-    operators = operators_of(root, chosen, totals, parts, traced=found is not None and found.trace is not None)
+    sums = sums_of(root, found) if found is not None else None
+    traced = sums is not None or (found is not None and found.trace is not None)
+    operators = operators_of(root, chosen, totals, parts, sums[0] if sums is not None else None, traced=traced)
     step = step_of(view, root, chosen, operators, found, keyed=key.kind != "row") if is_settled else None
+    step = step.over_sums(*sums) if step is not None and sums is not None else step
     waiting = waits(root, sight)
     reach = (chosen.horizon or timedelta()) + waiting
     return Physical(

@@ -60,7 +60,9 @@ def _step(physical: Physical) -> Iterator[str]:
     step = physical.step
     assert step is not None
     if step.trace is not None:
-        yield "read what the keys of new rows lead to"
+        yield "read what the keys of new rows lead to" + (
+            ", add it to sums of groups, and take off what it was" if step.summed is not None else ""
+        )
     elif step.asks:
         yield "read events that are new or become final, and what they ask tables for"
         yield "of the others those that ask for what has changed"

@@ -35,7 +35,7 @@ def kept_between_steps(
     if step.adds is not None:
         return tuple(_added_to(step, view.grace, forever=view.is_forever))
     if step.trace is not None:
-        return tuple(_found_by_keys(root, step.trace))
+        return (*_found_by_keys(root, step.trace), *_summed(step))
     if step.touched:
         (scan,) = scans_of(root)
         rows = f"those of {scan.relation} by {', '.join(step.touched)}, in memory"
@@ -95,6 +95,12 @@ def _found_by_keys(root: Stage, trace: Trace) -> Iterator[Kept]:
     for columns in trace.indexes:
         by = ", ".join("id" if name == "_id" else name for name in columns.names)
         yield Kept("rows", f"those of {scans[columns.scan].relation} by {by}, in sorted files, for ever")
+
+
+def _summed(step: Step) -> Iterator[Kept]:
+    if step.summed is not None:
+        names = ", ".join(key.name for key in step.summed.keys)
+        yield Kept("totals", f"one row per {names or 'view'}, in sorted files, for ever")
 
 
 def _once(root: Stage, step: Step) -> Iterator[Kept]:

@@ -20,6 +20,7 @@ class Way(Enum):
     BY_PANES = "by panes"
     BY_TOTALS = "by totals"
     BY_PARTS = "by parts"
+    BY_SUMS = "by sums"
     BY_KEYS = "by the keys of new rows"
 
 
@@ -33,18 +34,28 @@ class Operator:
 
 
 def operators_of(
-    root: Stage, execution: Execution, totals: Stage | None, parts: Stage | None, *, traced: bool = False
+    root: Stage,
+    execution: Execution,
+    totals: Stage | None,
+    parts: Stage | None,
+    sums: Stage | None = None,
+    *,
+    traced: bool = False,
 ) -> tuple[Operator, ...]:
     """The operators of a view, inputs first; none if it isn't carried out by itself.
 
-    Of an aggregate the `totals` or the `parts` may be kept. Where a view is `traced`, they see what new rows lead to.
+    Of an aggregate the `totals`, the `parts` or the `sums` may be kept. Where a view is `traced`, the others see what
+    new rows lead to.
     """
     if execution.kind == "inline":
         return ()
     found = tuple(_operator(stage, execution, totals, parts) for stage in root.walk())
     if not traced:
         return found
-    return tuple(replace(each, way=Way.BY_KEYS) if each.way is Way.ANEW else each for each in found)
+    ways = {Way.ANEW: Way.BY_KEYS}
+    return tuple(
+        replace(each, way=Way.BY_SUMS if each.stage is sums else ways.get(each.way, each.way)) for each in found
+    )
 
 
 def _operator(stage: Stage, execution: Execution, totals: Stage | None, parts: Stage | None) -> Operator:

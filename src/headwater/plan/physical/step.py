@@ -43,13 +43,13 @@ class LookUp:
     columns: tuple[tuple[str, str, str], ...]
 
 
-Executor = Literal["slices", "parts", "partitions", "events", "groups", "traces"]
+Executor = Literal["slices", "parts", "partitions", "events", "groups", "traces", "sums"]
 
 
 @dataclass(frozen=True)
 class Step:
     """The computation of a step of a settled view, and the `executor` that carries it out: over slices of the log, or
-    over those parts, partitions, events, groups for ever or traced rows that it comes to.
+    over those parts, partitions, events, groups for ever, traced rows or sums that it comes to.
 
     It `looks_back` on nothing, as far as the view reaches, to the oldest of its new events (whose copies happened with
     it), or over the whole log. Where the panes, the totals or the parts of the groups of an `aggregate` are kept, it
@@ -70,7 +70,8 @@ class Step:
     nothing of the step before, so that it can be begun while that is delivered. `paired`: rows are looked up among
     others, of which there may be none. Spark's plan of a small step is kept, if two steps differ in nothing but
     their rows and the instants between which they lie; else it is made `anew` for each, for this reason. Over all
-    of time a `trace` leads from new rows to those that they matter to; `untraced` is why there is none. Of the
+    of time a `trace` leads from new rows to those that they matter to; `untraced` is why there is none. It leads to the
+    rows below an aggregate that is `summed`, if there is one: its groups are added to, and taken off from. Of the
     tables `looked_up` the rows matter that are asked for.
     """
 
@@ -90,6 +91,7 @@ class Step:
     looked_up: tuple[LookUp, ...] = ()
     touched: tuple[str, ...] = ()
     asks: bool = False
+    summed: Aggregate | None = None
     executor: Executor = "slices"
 
     @property
@@ -101,6 +103,10 @@ class Step:
     def reads_new(self) -> bool:
         """Tells whether a step costs what its new rows cost, however it is cut."""
         return self.looks_back == "nothing" or self.adds in ("parts", "totals") or bool(self.touched) or self.asks
+
+    def over_sums(self, aggregate: Aggregate, trace: Trace) -> Step:
+        """The same over the sums of groups, to whose rows a trace leads."""
+        return replace(self, summed=aggregate, trace=trace, untraced="", executor="sums")
 
 
 def step_of(

@@ -43,6 +43,11 @@ def totals_of(stage: Aggregate, rows: DataFrame) -> DataFrame:
 
 def added(stage: Aggregate, before: DataFrame | None, come: DataFrame, gone: DataFrame | None) -> DataFrame:
     """The totals after a step. A group that has no row left is none."""
+    return summed(stage, before, come, gone).where(F.col(ROWS) > 0)
+
+
+def summed(stage: Aggregate, before: DataFrame | None, come: DataFrame, gone: DataFrame | None) -> DataFrame:
+    """The totals after a step, those of groups that have no row left among them."""
     names = [f"`{key.name}`" for key in stage.keys]
     parts = [ROWS, *parts_by(_calls(stage))]
     totals = come
@@ -51,7 +56,7 @@ def added(stage: Aggregate, before: DataFrame | None, come: DataFrame, gone: Dat
     if gone is not None:
         totals = totals.unionByName(gone.select(*names, *((-F.col(part)).alias(part) for part in parts)))
     merged = merged_parts(_calls(stage))
-    return totals.groupBy(*names).agg(F.sum(ROWS).alias(ROWS), *named_columns(merged)).where(F.col(ROWS) > 0)
+    return totals.groupBy(*names).agg(F.sum(ROWS).alias(ROWS), *named_columns(merged))
 
 
 def groups_of(stage: Aggregate, totals: DataFrame) -> DataFrame:
