@@ -83,6 +83,11 @@ PAIRS = """
 SELECT r.id AS newest, l.id AS before, l.page FROM clicks l JOIN clicks r
 ON r.page = l.page AND r.id > l.id AND r.at BETWEEN l.at AND l.at + INTERVAL '1' MINUTE
 """
+PATTERN = """
+SELECT newest, page FROM clicks MATCH_RECOGNIZE (PARTITION BY page ORDER BY at MEASURES LAST(id) AS newest
+  PATTERN (even odd+? third) WITHIN INTERVAL '{}' SECOND
+  DEFINE even AS id % 2 = 0, odd AS id % 2 = 1, third AS id % 3 = 0)
+"""
 TOP = """
 SELECT page, window_end, n, newest, place FROM (
   SELECT page, window_end, n, newest, row_number() OVER (PARTITION BY window_end ORDER BY n DESC, page) AS place FROM (
@@ -138,6 +143,7 @@ CASES = (
     Case("sessions", SESSIONS, 1, 1_000, keys=20_000, key="page, window_start, window_end", grace="0 seconds"),
     Case("with a table of a million", ENRICHED, 1, 10_000, timedelta(), "0 seconds", 1_000_000, "newest"),
     Case("top 10 per window", TOP, 1, 2_000, timedelta(minutes=1), "5 seconds"),
+    Case("pattern within 5 seconds", PATTERN.format(5), 1, 2_000, timedelta(), "0 seconds", key="newest"),
     Case("OVER 1 minute", OVER.format(1), 1, 2_000, timedelta(minutes=1), "0 seconds", 20_000, "newest"),
     Case("OVER 10 minutes", OVER.format(10), 1, 2_000, timedelta(minutes=10), "0 seconds", 20_000, "newest"),
 )

@@ -5,6 +5,7 @@ Some cases are a project together, which is executed in one of the ways; with FL
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -33,15 +34,15 @@ def written(case: Case) -> str:
     return Case(**{**vars(case), "measures": case.measures or measures, "define": define}).sql
 
 
-def known() -> Events:
+def known(log: list[Events]) -> Events:
     """The events that come in time, in the order of the log."""
-    rows = [row for commit in events() for row in commit if not row["id"].startswith("late")]
+    rows = [row for commit in log for row in commit if not row["id"].startswith("late")]
     return [{**row, "price": Decimal(row["price"])} for row in rows]
 
 
-def partitions(case: Case) -> Iterator[tuple[Any, int | None, Events]]:
+def partitions(case: Case, log: list[Events]) -> Iterator[tuple[Any, int | None, Events]]:
     """The rows of each partition in order, with its key."""
-    rows = sorted(known(), key=lambda row: row["at"])  # which leaves those of an instant in the order of the log
+    rows = sorted(known(log), key=lambda row: row["at"])  # which leaves those of an instant in the order of the log
     for card in ("x", "y", "z", None):
         own = [row for row in rows if row["card"] == card]
         if case.window is None:
@@ -65,10 +66,10 @@ def instant(seconds: int) -> str:
     return (START + timedelta(seconds=seconds)).isoformat()
 
 
-def expected(case: Case) -> list[dict[str, Any]]:
+def expected(case: Case, log: list[Events] | None = None) -> list[dict[str, Any]]:
     """The rows that a view must have, when all is final."""
     out: list[dict[str, Any]] = []
-    for card, end, rows in partitions(case):
+    for card, end, rows in partitions(case, log or events()):
         key = {"card": card} if end is None else {"card": card, "window_end": instant(end)}
         number = 0
         covered = -1
@@ -105,13 +106,12 @@ def rows_of(case: Case, rows: Events, begin: int, path: Path | None, covered: in
             yield shown(rows[row], took=name.upper(), so_far=so_far, in_all=len(path), **ends)
 
 
-def script(folder: File) -> Script:
+def script(folder: File, log: list[Events] | None = None) -> Script:
     """The log as a script: the commits, and a tick that ends all."""
-    import json
-
-    commits = [
-        "\n".join(json.dumps({"events": {**row, "at": instant(row["at"])}}) for row in commit) for commit in events()
+    lines = [
+        [json.dumps({"events": {**row, "at": instant(row["at"])}}) for row in commit] for commit in log or events()
     ]
+    commits = ["\n".join(commit) for commit in lines]
     ends = f'{{"tick": "events", "to": "{instant(3600)}"}}'
     (folder / "input.jsonl").write_text("\n\n".join([*commits, ends]) + "\n")
     return read_script(folder / "input.jsonl")
