@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import headwater as hw
 from headwater.sql.pattern import parse_step
 from headwater.testing import EXECUTIONS, compare, executions, read_script
 from headwater.testing.script import Script
@@ -142,3 +143,19 @@ def test_patterns_give_their_rows(number: int, execution: str, tmp_path: File, s
         if difference := compare(done.rows(case.name), expected(case)):
             wrong[case.name] = f"{difference}\n{re.sub(' +', ' ', case.sql)}\n{len(rows)} rows"
     assert not wrong, "\n\n".join(f"{name}, {execution}: {said}" for name, said in wrong.items())
+
+
+def test_why_shows_the_events_of_a_match(tmp_path: File, spark: Any) -> None:
+    """Of patterns where each match depends on the one before, too: no span of the log tells them."""
+    cases = [case for case in CASES if case.name in ("kinds_0", "kinds_1", "up_to_ten")]
+    (tmp_path / "headwater.toml").write_text('name = "cards"\n')
+    (tmp_path / "project.sql").write_text(STREAM + "\n".join(written(case) for case in cases))
+    with hw.open(tmp_path) as project:
+        for commit in events():
+            project.append("events", [{**row, "at": instant(row["at"])} for row in commit])
+        project.append("events", {"id": "end", "at": instant(3600)})
+        project.catch_up()
+        for case in cases:
+            row = expected(case)[-1]
+            why = project.why(case.name, {name: row[name] for name in ("card", "ids")})
+            assert sorted(why.shown["events"]["id"].to_pylist()) == sorted(row["ids"].split(","))

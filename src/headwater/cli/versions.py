@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from headwater.cli.app import HERE, Folder, Json, command
 from headwater.cli.output import console, print_json, show_instant, show_rows
 
 if TYPE_CHECKING:
+    from headwater.operate.backtest import Variant
     from headwater.operate.compare import Compared
     from headwater.operate.swap import Promoted
     from headwater.project.versions import VersionStatus
@@ -36,6 +38,37 @@ def compare(
     else:
         show_compared(seen)
     return 0 if seen.is_same else DIFFERENT
+
+
+@command
+def backtest(
+    view: View,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A condition in place of the declared one; several with AND.")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option(help="A CSV file of rows that should be found.")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="How many rows of each kind to show.")] = 5,
+    project: Folder = HERE,
+    json_: Json = False,
+) -> None:
+    """Compute a view over all of history as declared and with other conditions, and compare."""
+    with hw.open(project) as opened:
+        done = opened.versions.backtest(view, *(set_ or ()), labels=labels, examples=examples)
+    if json_:
+        print_json({"view": done.view, "commits": done.commits, "variants": [one.as_dict() for one in done.variants]})
+        return
+    show_rows([_of_variant(one) for one in done.variants], list(_of_variant(done.variants[0])))
+    for one in done.variants:
+        for kind, rows in one.examples.items():
+            console.print(f"{kind} by {one.conditions}", style="bold", markup=False)
+            show_rows(list(rows), list(rows[0]))
+
+
+def _of_variant(one: Variant) -> dict[str, str]:
+    counts = {"rows": one.rows, "gained": one.gained, "lost": one.lost}
+    shown = {"conditions": one.conditions or "as declared"} | {name: f"{count:,}" for name, count in counts.items()}
+    shares = {"precision": one.labelled.precision, "recall": one.labelled.recall} if one.labelled else {}
+    return shown | {name: "" if share is None else f"{share:.1%}" for name, share in shares.items()}
 
 
 @command

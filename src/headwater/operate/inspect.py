@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from headwater.engine.view import heads_of
 from headwater.errors import HeadwaterError, LogDamaged
 from headwater.log import TopicLog
 from headwater.log.read import watermark_at
+from headwater.operate.backtest import Backtested, backtested
 from headwater.operate.catalog import Catalog
 from headwater.operate.explain import Explained, explain
 from headwater.operate.figures import Figures
@@ -100,6 +102,18 @@ class ViewInspection:
         counts = [sum(part[EVENTS].to_pylist()) for part in (rows, late)]
         events = [events_at(topics, (at for row in part[BEHIND].to_pylist() for at in row)) for part in (rows, late)]
         return Why(planned.name, version.target.version, commits, shown, counts[0], events[0], counts[1], events[1])
+
+    def backtest(self, name: str, conditions: Sequence[str], labels: Path | None, examples: int) -> Backtested:
+        """The rows of a view as it is declared and with other conditions, over all of history; nothing is stored."""
+        plan = self._catalog.plan
+        planned = plan.view(name)
+
+        def rows_of(some: PlannedView) -> tuple[pa.Table, Mapping[str, int]]:
+            with failures_of(some.name):
+                batch = self._batch(some, None, None)
+                return batch.rows(self._catalog.spark), batch.upto
+
+        return backtested(plan, planned, rows_of, conditions, labels, examples)
 
     def explain(self, name: str, *, spark: bool = False) -> Explained:
         """The execution of a view and why, the state it keeps, and its versions; with `spark`, Spark's plan as well."""

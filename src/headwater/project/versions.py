@@ -6,10 +6,13 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from headwater.errors import ArgumentRefused
 from headwater.operate import Views
 from headwater.operate.audit import Audit
+from headwater.operate.backtest import EXAMPLES as BACKTESTED
+from headwater.operate.backtest import Backtested
 from headwater.operate.compare import EXAMPLES, Compared
 from headwater.operate.policy import Gate
 from headwater.operate.swap import WAIT, Promoted, Swaps
@@ -71,6 +74,17 @@ class ProjectVersions:
         Counts are exact. `NotReached` if both have come to no common cut in time.
         """
         return self._swaps().compare(self._planned(view), version, examples)
+
+    def backtest(
+        self, view: str, *conditions: str, labels: str | Path | None = None, examples: int = BACKTESTED
+    ) -> Backtested:
+        """The rows of a view over all of history as it is declared, and with each of some other conditions.
+
+        With `labels`, a CSV file of rows that should be found, it is told how many of them are, and how many rows are
+        among them. Nothing is stored.
+        """
+        file = Path(labels) if labels is not None else None
+        return self._views().inspect.backtest(self._planned(view).name, conditions, file, examples)
 
     def promote(
         self,
