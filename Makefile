@@ -95,6 +95,10 @@ bench: setup
 	@$(VENV)/bin/python -m bench.serve
 	$(call say,bench: subscribers)
 	@$(VENV)/bin/python -m bench.subscribers
+	$(call say,bench: start)
+	@$(VENV)/bin/python -m bench.start
+	$(call say,bench: idle)
+	@$(VENV)/bin/python -m bench.idle
 	$(call say,bench: replay)
 	@$(VENV)/bin/python -m bench.replay
 	$(call say,bench: settle)

@@ -5,8 +5,8 @@ one view of them or several, settled in parts or live; into rows that are comput
 rows with those of a table of a million; 2,000 a second into views that look back, behind a history that fills what they
 look back on. In some runs another view is built anew meanwhile, again and again, over five million events of another
 stream. Each commit's latency is measured from before the append until the batch that has read it
-is in the store, and until the newest event of that batch has been received as a server-sent event. The first half of
-each run warms up.
+is in the store, and until the newest event of that batch has been received as a server-sent event. Half of each run
+warms up, or as long as it takes until every view keeps up: many views that begin at once have their plans made first.
 
 Where the time goes: *append* until the commit is durable, *wait* until a batch begins that reads it, *batch* until its
 rows are computed, *store* until they are written, *notice* until the subscriber has them.
@@ -45,6 +45,8 @@ from headwater.serve import open_server
 COMMITS = 5
 SOME = 100_000
 """The events of a commit of those that are replayed."""
+LONGEST = 180
+"""Seconds after which is measured even though a view doesn't keep up."""
 PARTS = ("append", "wait", "batch", "store", "notice")
 STREAM = """
 CREATE STREAM clicks (id BIGINT, page STRING, price DECIMAL(10, 2), at TIMESTAMP NOT NULL,
@@ -165,6 +167,7 @@ class Watched:
         self._stored: dict[int, float] = {}
         self._read: dict[str, int] = {}
         self.warm = False
+        self.warmed_after = 0.0
         self.steps = 0
         self.worked = 0.0
         self.replays = 0
@@ -174,6 +177,11 @@ class Watched:
     def stored(self) -> list[float]:
         """How long each commit took until it was in a store."""
         return [sum(parts) for parts in self.parts]
+
+    def keeps_up(self, views: int) -> bool:
+        """Tells whether all views are within two seconds of the newest commit."""
+        read = [self._read[f"v{number}"] for number in range(views) if f"v{number}" in self._read]
+        return len(read) == views and min(read) >= max(self.appended) - 2 * COMMITS
 
     def store(self, reading: Reading) -> None:
         """A batch is in the store."""
@@ -240,18 +248,21 @@ def prepare(project: Project, case: Case) -> int:
 
 
 def append(project: Project, case: Case, first: int, watched: Watched, seconds: float) -> None:
-    """Append at the rate; the second half is measured."""
-    began, size, worked_before = time.perf_counter(), case.rate // COMMITS, 0.0
-    for number in range(int(seconds * COMMITS)):
-        if not watched.warm and number > seconds * COMMITS / 2:
-            watched.warm, worked_before = True, worked()
+    """Append at the rate, until as much was measured as half of so many seconds."""
+    began, size, worked_before, half = time.perf_counter(), case.rate // COMMITS, 0.0, int(seconds * COMMITS / 2)
+    number = measured = 0
+    while measured < half:
+        if not watched.warm and number > half and (watched.keeps_up(case.views) or number > LONGEST * COMMITS):
+            watched.warm, worked_before, watched.warmed_after = True, worked(), time.perf_counter() - began
+        measured += watched.warm
         rows = clicks(case, first + number * size, np.full(size, time.time_ns() // 1000))
         before, newest = time.time(), first + (number + 1) * size - 1
         watched.numbered[newest] = before
         commit = project.append("clicks", rows).commit
         watched.newest[commit] = newest
         watched.appended[commit] = (before, time.time())
-        time.sleep(max(0.0, began + (number + 1) / COMMITS - time.perf_counter()))
+        number += 1
+        time.sleep(max(0.0, began + number / COMMITS - time.perf_counter()))
     watched.worked = worked() - worked_before
 
 
@@ -321,12 +332,13 @@ def main() -> None:
     wanted = arguments.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {COMMITS} commits/s; milliseconds")
     print(f"{'':32}{'events/s':>10}{'commits':>8}{'p50':>8}{'p90':>8}{'p99':>8}")
-    shares, costs, replays = {}, {}, {}
+    shares, costs, warmed, replays = {}, {}, {}, {}
     for case in (found for found in CASES if found.name in (wanted.names or [found.name])):
         watched = measure(case, wanted.seconds)
         shares[case.name] = watched.shares()
         replays |= {case.name: watched.replays} if case.replayed else {}
         costs[case.name] = 1000 * watched.worked / max(watched.steps, 1)
+        warmed[case.name] = watched.warmed_after
         for where, found in (("store", watched.stored), ("subscriber", watched.received)):
             shown = "".join(f"{value * 1000:8.0f}" for value in np.percentile(found, [50, 90, 99])) if found else ""
             print(f"{f'{case.name}, {where}':32}{case.rate:10,}{len(found):8}{shown}", flush=True)
@@ -338,6 +350,9 @@ def main() -> None:
         print(f"{name:32}{spent:9.0f}")
     for name, count in replays.items():
         print(f"{name:32}{count:9} replays")
+    print("\nseconds until all views kept up, or half of the run")
+    for name, seconds in warmed.items():
+        print(f"{name:32}{seconds:9.0f}")
     if wanted.plot:
         wanted.plot.write_text(stacked(shares, "ms"), encoding="utf-8")
 

@@ -3,7 +3,9 @@
 The view has a row for each of 100,000 events and takes in 1,000 more every second. Clients read it by key, as fast as
 they are answered: from `headwater run`, which keeps the view up to date in the same process; from a worker of it, which
 is one of its own; and from a bare FastAPI application in a process of its own, which sends the same SELECT to the same
-SQLite file. They are read in turns, and once more while nothing streams in.
+SQLite file. They are read in turns, and once more while nothing streams in. What a processor could
+answer is told too, of a worker and of the bare application, whose processes do nothing else: on a busy machine it says
+more than the clock.
 
     python -m bench.serve [SECONDS]
 """
@@ -22,15 +24,18 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 import headwater as hw
+from bench.effort import worked
 from headwater.config import ServeSettings
 from headwater.project import Project
 from headwater.serve import open_server
+from headwater.serve.workers import Workers
 
 ROWS, RATE, CLIENTS, ROUNDS = 100_000, 1_000, 4, 3
 DECLARED = """
@@ -50,7 +55,7 @@ def seen(id: int):
     return {"rows": [dict(row) for row in local.file.execute("SELECT * FROM seen WHERE id = ? LIMIT 101", (id,))]}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False)
 """
-BARE = "bare FastAPI and sqlite3"
+BARE, OURS = "bare FastAPI and sqlite3", "/views/seen?id="
 CLIENT = "from bench.serve import load; load()"
 
 
@@ -94,8 +99,8 @@ def read(port: int, path: str, seconds: float) -> list[float]:
 
 
 @contextmanager
-def peer(folder: Path) -> Iterator[int]:
-    """The bare application; gives its port."""
+def peer(folder: Path) -> Iterator[tuple[int, int]]:
+    """The bare application; gives its port and its process."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     with subprocess.Popen([sys.executable, "-c", PEER, str(folder / "views.db"), str(port)]) as process:
@@ -106,7 +111,7 @@ def peer(folder: Path) -> Iterator[int]:
             except OSError:
                 time.sleep(0.05)
         try:
-            yield port
+            yield port, process.pid
         finally:
             process.terminate()
 
@@ -134,39 +139,71 @@ def running(project: Project) -> Iterator[None]:
             thread.join()
 
 
-def compare(ports: Mapping[str, int], seconds: float, title: str) -> None:
-    """Read all in turns, and print a line for each; the last one is what the others are compared with."""
-    taken: dict[str, list[float]] = {name: [] for name in ports}
+@dataclass
+class Served:
+    """Something that is read: on which port and by what path, how long each read took, and the processor's seconds that
+    its process took meanwhile, where it does nothing else.
+    """
+
+    port: int
+    path: str
+    process: int | None = None
+    taken: list[float] = field(default_factory=list)
+    worked: float = 0.0
+
+    def read(self, seconds: float) -> None:
+        """Let clients read for so long."""
+        before = worked(self.process) if self.process else 0.0
+        self.taken += read(self.port, self.path, seconds)
+        self.worked += worked(self.process) - before if self.process else 0.0
+
+    @property
+    def by_processor(self) -> float | None:
+        """The reads in a second of the processor."""
+        return len(self.taken) / self.worked if self.worked else None
+
+
+def compare(read: Mapping[str, Served], seconds: float, title: str) -> None:
+    """Read all in turns, and print a line for each; they are compared with the bare application."""
+    for one in read.values():
+        one.taken, one.worked = [], 0.0
     for _ in range(ROUNDS):
-        for name, port in ports.items():
-            taken[name] += read(port, "/seen?id=" if name == BARE else "/views/seen?id=", seconds / ROUNDS)
-    beside = len(taken[BARE]) / seconds
-    for name, times in taken.items():
-        p50, p99 = (value * 1000 for value in np.percentile(times, [50, 99]))
-        rate = len(times) / seconds
-        print(f"{f'{title}, {name}':56}{rate:10,.0f}{p50:8.1f}{p99:8.1f}{rate / beside:8.0%}", flush=True)
+        for one in read.values():
+            one.read(seconds / ROUNDS)
+    beside = read[BARE]
+    for name, one in read.items():
+        p50, p99 = (value * 1000 for value in np.percentile(one.taken, [50, 99]))
+        figures = f"{len(one.taken) / seconds:10,.0f}{p50:8.1f}{p99:8.1f}{len(one.taken) / len(beside.taken):8.0%}"
+        if one.by_processor and beside.by_processor:
+            figures += f"{one.by_processor:12,.0f}{one.by_processor / beside.by_processor:8.0%}"
+        print(f"{f'{title}, {name}':56}{figures}", flush=True)
 
 
 def main() -> None:
     """Print a table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {CLIENTS} clients; milliseconds")
-    print(f"{'':56}{'reads/s':>10}{'p50':>8}{'p99':>8}{'ratio':>8}")
+    print(
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {CLIENTS} clients; milliseconds; a processor's second"
+    )
+    print(f"{'':56}{'reads/s':>10}{'p50':>8}{'p99':>8}{'ratio':>8}{'reads':>12}{'ratio':>8}")
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         (folder / "headwater.toml").write_text('name = "serve"\n[spark]\n"spark.master" = "local[2]"\n')
         (folder / "project.sql").write_text(DECLARED)
-        settings = [ServeSettings(port=0, dashboard=False, workers=workers) for workers in (0, 1)]
+        settings = ServeSettings(port=0, dashboard=False)
         with hw.open(folder) as project:
             project.append("clicks", clicks(0, ROWS))
             project.catch_up()
-            with open_server(project, settings[0]) as own, open_server(project, settings[1]) as worker:
-                ports = {"the run": port_of(own.url), "a worker of it": port_of(worker.url)}
-                with peer(folder) as port:
-                    ports[BARE] = port
-                    compare(ports, seconds, "at rest")
-                    with running(project):
-                        compare(ports, seconds, f"{RATE:,} events/s come in")
+            apart = Workers(project, settings.model_copy(update={"workers": 1}))
+            with open_server(project, settings) as own, apart, peer(folder) as (port, process):
+                read = {
+                    "the run": Served(port_of(own.url), OURS),
+                    "a worker of it": Served(port_of(apart.url), OURS, apart.processes[0]),
+                    BARE: Served(port, "/seen?id=", process),
+                }
+                compare(read, seconds, "at rest")
+                with running(project):
+                    compare(read, seconds, f"{RATE:,} events/s come in")
 
 
 def port_of(url: str) -> int:
