@@ -100,10 +100,14 @@ def read(port: int, path: str, seconds: float) -> list[float]:
 
 @contextmanager
 def peer(folder: Path) -> Iterator[tuple[int, int]]:
-    """The bare application; gives its port and its process."""
+    """The bare application; gives its port and its process, which is in a session of its own, as a worker is.
+
+    Where a system shares its cores between sessions first, one in the clients' session answers sooner.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    with subprocess.Popen([sys.executable, "-c", PEER, str(folder / "views.db"), str(port)]) as process:
+    command = [sys.executable, "-c", PEER, str(folder / "views.db"), str(port)]
+    with subprocess.Popen(command, start_new_session=True) as process:
         for _ in range(200):
             try:
                 http.client.HTTPConnection("127.0.0.1", port).connect()
