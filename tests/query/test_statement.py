@@ -68,3 +68,9 @@ def test_what_spark_refuses_is_refused() -> None:
 )  # fmt: skip
 def test_a_refusal_says_what_is_wrong(query: str, reason: str) -> None:
     assert str(derived(query)).startswith(reason)
+
+
+def test_what_the_parser_says_ends_with_one_full_stop() -> None:
+    with pytest.raises(StatementRefused) as refusal:
+        parse("SELECT a + FROM t")
+    assert refusal.value.detail == 'The text can\'t be parsed at "FROM": Something is missing behind "+".'

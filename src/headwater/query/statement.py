@@ -66,7 +66,7 @@ def parse(text: str) -> Statement:
     try:
         tree = read_query(text, PLAIN)
     except DeclarationError as error:
-        told = error.detail or ""
+        told = (error.detail or "").removesuffix(".")
         detail = f"{error.summary[:1].upper()}{error.summary[1:]}{f': {told}' if told else ''}."
         raise refused(detail, error.hint or "Write one SELECT over the views of the project.", text) from None
     if any(limit.args.get("limit_options") for limit in tree.find_all(exp.Limit)):

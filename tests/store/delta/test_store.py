@@ -19,10 +19,10 @@ from deltalake import DeltaTable, write_deltalake
 from headwater.errors import ArgumentRefused, Fenced, PositionRefused, StoreDamaged, StoreUnavailable
 from headwater.log import open_storage
 from headwater.model import Store as Declared
-from headwater.store import open_store
+from headwater.store import Batch, open_store
 from headwater.store.delta import DeltaStore, upkeep
 from headwater.testing import Wall
-from headwater.testing.conformance.targets import ADDED, FINAL, SPEND, batch, position, rows_of
+from headwater.testing.conformance.targets import ADDED, FINAL, HIDDEN, SPEND, batch, position, rows_of
 from headwater.testing.crash import Crashed, Fuse, doomed
 from tests.servers.s3 import S3Server
 
@@ -50,6 +50,14 @@ def filled(store: DeltaStore) -> int:
     store.promote("spend", 1)
     store.apply(SPEND, epoch, batch(1, [("a", 1, 2), ("c", 1, 1)], deletes=[("b", 1)]))
     return epoch
+
+
+def test_the_name_of_a_view_does_not_show_a_hidden_key(store: DeltaStore, tmp_path: Path) -> None:
+    rows = pa.Table.from_pylist([{"n": 1, "_key_card": "a"}, {"n": 1, "_key_card": "b"}], HIDDEN.schema)
+    store.apply(HIDDEN, store.open(HIDDEN, "plan"), Batch(rows, rows.select(["_key_card"]).slice(0, 0), position(0)))
+    store.promote("counts", 1)
+    assert DeltaTable(tmp_path / "counts").to_pyarrow_table().to_pylist() == [{"n": 1}, {"n": 1}]
+    assert store.read("counts").num_rows == 2
 
 
 def test_other_tools_read_the_view_under_its_own_name(store: DeltaStore, tmp_path: Path) -> None:

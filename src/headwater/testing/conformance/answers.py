@@ -10,7 +10,17 @@ from headwater.errors import StatementRefused
 from headwater.model import INSTANT, Column
 from headwater.store import Batch, Store
 from headwater.testing.conformance.expect import Again, meanwhile, refuses
-from headwater.testing.conformance.targets import SPEND, START, batch, position, rows_of, shown, swapping, version
+from headwater.testing.conformance.targets import (
+    HIDDEN,
+    SPEND,
+    START,
+    batch,
+    position,
+    rows_of,
+    shown,
+    swapping,
+    version,
+)
 
 
 class Answers:
@@ -33,6 +43,17 @@ class Answers:
         assert answer.drop_columns(["held"]) == rows.slice(0, 1)
         assert answer["held"].to_pylist() == [2]
         assert store.query("SELECT card FROM spend", limit=0).num_rows == 0
+
+    def test_a_hidden_key_tells_rows_apart_and_is_not_shown(self, store: Store) -> None:
+        hidden = replace(HIDDEN, version=1)
+        epoch = store.open(hidden, "plan")
+        for number, rows in enumerate(([("a", 1), ("b", 1), (None, 1)], [("b", 2), (None, 3)])):
+            upserts = pa.Table.from_pylist([{"n": n, "_key_card": card} for card, n in rows], hidden.schema)
+            deletes = upserts.select(["_key_card"]).slice(0, 0)
+            store.apply(hidden, epoch, Batch(upserts, deletes, position(number)))
+        store.promote("counts", 1)
+        assert sorted(store.read("counts")["n"].to_pylist()) == [1, 2, 3]
+        assert store.query("SELECT * FROM counts ORDER BY n").to_pylist() == [{"n": 1}, {"n": 2}, {"n": 3}]
 
     def test_a_query_sees_the_version_that_is_promoted(self, store: Store) -> None:
         for number in (1, 2):

@@ -26,6 +26,9 @@ FINAL = replace(SPEND, emit=Emit.FINAL)
 ADDED = replace(SPEND, key=())
 """Rows without a key: they are only added."""
 
+HIDDEN = Target("counts", 1, (Column("n", pa.int64()), Column("_key_card", pa.string())), ("_key_card",), Emit.CHANGES)
+"""Rows that are told apart by what isn't shown."""
+
 Row = tuple[Any, ...]
 
 
