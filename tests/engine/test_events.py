@@ -122,6 +122,7 @@ def test_every_step_gives_the_rows_of_batch_whatever_was_lost_before(
 ) -> None:
     """Steps of one commit and of several, small and large; with the kept rows, without them, and with damaged ones."""
     monkeypatch.setattr(settle, "COMPILED", compiled)
+    monkeypatch.setattr(settle, "WORTH", 0)
     monkeypatch.setattr(recent, "MOST", most)
     chance = random.Random(18 + most)
     for commit in feed(project, chance, 10):

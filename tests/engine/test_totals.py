@@ -128,6 +128,7 @@ def test_every_step_gives_the_rows_of_batch_by_plans_that_are_made_once(
     """Steps of rows that come, go, come late or are ticks; with the totals of the step before, and without them."""
     assert spark
     monkeypatch.setattr(settle, "COMPILED", compiled)
+    monkeypatch.setattr(settle, "WORTH", 0)
     monkeypatch.setattr(Slice, "computed", lambda _: pytest.fail("a step was planned anew"))
     (tmp_path / "headwater.toml").write_text('name = "totals"\n')
     (tmp_path / "sales.sql").write_text(STREAM.format("") + VIEWS)

@@ -79,7 +79,7 @@ HOPS = "HOP(TABLE orders, DESCRIPTOR(at), INTERVAL '1' MINUTE, INTERVAL '1' HOUR
         (
             f"SELECT customer, window_end, count(*) AS n FROM {HOPS} GROUP BY customer, window_end",
             "WITH (emit = 'final')",
-            "anew for each step, because panes are computed by several queries",
+            "once",
         ),
         (
             "SELECT customer, count(*) AS n FROM orders GROUP BY customer",

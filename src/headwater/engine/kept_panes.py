@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from headwater.engine.batch import as_arrow
 from headwater.engine.kept import Commits, KeptRows, as_kept
-from headwater.engine.scan import in_memory
 from headwater.operators.lowering.stamp import MARK
 
 _OFTEN = 4
@@ -28,9 +27,8 @@ _OFTEN = 4
 
 @dataclass(frozen=True)
 class KeptPanes:
-    """The panes of an aggregate after some steps, in a folder of their own; `compact` merges the parts of each."""
+    """The panes of an aggregate after some steps, in a folder of their own."""
 
-    compact: Callable[[DataFrame], DataFrame]
     folder: Path
 
     def read(self, commits: Commits) -> pa.Table | None:
@@ -42,12 +40,14 @@ class KeptPanes:
         needed = panes.filter(pc.greater(panes[MARK], pa.scalar(after, panes.schema.field(MARK).type)))
         self._rows.write(commits, needed, before)
 
-    def added(self, spark: SparkSession, number: int, before: pa.Table | None, new: pa.Table) -> pa.Table:
-        """The panes known before and the new ones."""
+    def added(
+        self, compact: Callable[[pa.Table], pa.Table], number: int, before: pa.Table | None, new: pa.Table
+    ) -> pa.Table:
+        """The panes known before and the new ones; `compact` merges the parts of each."""
         if before is None:
             return new
         both = pa.concat_tables([before, new]).combine_chunks()
-        return both if number % _OFTEN else collected(self.compact(in_memory(spark, both)))
+        return both if number % _OFTEN else compact(both)
 
     @property
     def _rows(self) -> KeptRows:

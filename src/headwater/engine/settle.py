@@ -35,6 +35,7 @@ from headwater.engine.key import check_key, new_keys
 from headwater.engine.known import with_known
 from headwater.engine.live import Changes, Effort
 from headwater.engine.memory import gigabytes_of
+from headwater.engine.panes_plan import PanesPlan
 from headwater.engine.prepared import PreparingSession
 from headwater.engine.pulse import Member
 from headwater.engine.slice import OPEN, Slice
@@ -132,7 +133,7 @@ class _Memory:
     """
 
     sessions: list[SparkSession] = field(default_factory=list)
-    plans: dict[bool, StepPlan | TotalsPlan | None] = field(default_factory=dict)
+    plans: dict[bool, StepPlan | TotalsPlan | PanesPlan | None] = field(default_factory=dict)
     interpreted: int = 0
     open_part: pa.Table | None = None
     commits: Mapping[str, int] | None = None
@@ -237,7 +238,7 @@ class SettleView:
 
         One that fails is computed once more by a plan of its own, which fails in the same way and says of what.
         """
-        known = step.totals_before() if self._how.adds == "totals" and step.read else None
+        known = self._known(step)
         plan = self._plan(spark, step, known)
         if plan is None:
             return step.computed()
@@ -246,7 +247,16 @@ class SettleView:
         except (PySparkException, Py4JError):
             return step.computed()
 
-    def _plan(self, spark: SparkSession, step: Slice, known: pa.Table | None = None) -> StepPlan | TotalsPlan | None:
+    def _known(self, step: Slice) -> pa.Table | None:
+        """What is added to in a small step, as it is where that begins."""
+        if not step.read or not self._how.prepared:
+            return None
+        before = {"totals": step.totals_before, "panes": step.panes_before}.get(self._how.adds or "")
+        return before() if before is not None else None
+
+    def _plan(
+        self, spark: SparkSession, step: Slice, known: pa.Table | None = None
+    ) -> StepPlan | TotalsPlan | PanesPlan | None:
         """The plan that is prepared for small steps, for one whose rows and known parts are not too long."""
         given = [*step.read.values(), *step.gone.values(), *([] if known is None else [known])]
         if not step.read or sum(rows.nbytes for rows in given) > LONG or not self._may_prepare:
@@ -266,8 +276,11 @@ class SettleView:
             self._memory.interpreted += rows
         return rows > COMPILED and (True in self._memory.plans or self._memory.interpreted > WORTH * COMPILED)
 
-    def _prepared(self, spark: SparkSession, step: Slice, *, compiled: bool) -> StepPlan | TotalsPlan | None:
-        plan: type[StepPlan | TotalsPlan] = TotalsPlan if self._how.adds == "totals" else StepPlan
+    def _prepared(
+        self, spark: SparkSession, step: Slice, *, compiled: bool
+    ) -> StepPlan | TotalsPlan | PanesPlan | None:
+        kinds: dict[str, type[StepPlan | TotalsPlan | PanesPlan]] = {"totals": TotalsPlan, "panes": PanesPlan}
+        plan = kinds.get(self._how.adds or "", StepPlan)
         try:
             return plan.of(PreparingSession(spark, compiled=compiled), step)
         except (PySparkException, Py4JError) as failure:  # what can't be planned is said by the plan that is made anew

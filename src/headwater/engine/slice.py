@@ -7,10 +7,10 @@ taken from memory (see `engine.small`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import and_
 from pathlib import Path
 
@@ -70,7 +70,7 @@ class Slice(Span):
             return as_arrow(self.rows(None, in_memory(self.spark, panes))), ledger
         if self.step.adds == "totals" and self.step.aggregate is not None:
             totals, ledger = self._totals()
-            kept = self.step.aggregate, in_memory(self.spark, self.lasting(totals))
+            kept = self.step.aggregate, in_memory(self.spark, lasting(self, totals))
             return as_arrow(self.rows(None, totals=kept)), ledger
         tally = Tally()
         frame = self.rows(tally)
@@ -95,17 +95,34 @@ class Slice(Span):
 
     def _panes(self) -> tuple[pa.Table, dict[str, int]]:
         """The panes that windows still need: those known before, and those of the new rows."""
-        stage, tally, begin = self.step.aggregate, Tally(), self.begin
+        stage, tally = self.step.aggregate, Tally()
         assert stage is not None
-        kept = KeptPanes(partial(compacted, stage), self.folder)
-        before = kept.read(begin.commits) if begin else None
-        if begin and before is None:
-            whole = replace(self, upto=begin.commits, read={})
-            before = collected(gather(stage, whole._lowering(None)))
-        frame = gather(stage, self._lowering(tally, only_new=True))
-        panes = kept.added(self.spark, self.number, before, collected(frame))
-        kept.write(self.upto, panes, begin.commits if begin else None, self.settled_at)
+        before, frame = self.panes_before(), self.new_panes(tally)
+        panes = self.keep_panes(
+            before, collected(frame), lambda both: collected(compacted(stage, in_memory(self.spark, both)))
+        )
         return panes, self.counts(tally, frame)
+
+    def panes_before(self) -> pa.Table | None:
+        """The panes where the slice begins, as they were kept or made again; None if there was nothing."""
+        if self.begin is None:
+            return None
+        kept = KeptPanes(self.folder).read(self.begin.commits)
+        assert self.step.aggregate is not None
+        whole = replace(self, upto=self.begin.commits, read={})
+        return collected(gather(self.step.aggregate, whole._lowering(None))) if kept is None else kept
+
+    def new_panes(self, tally: Tally | None) -> DataFrame:
+        """The panes of the new rows."""
+        assert self.step.aggregate is not None
+        return gather(self.step.aggregate, self._lowering(tally, only_new=True))
+
+    def keep_panes(self, before: pa.Table | None, new: pa.Table, compact: Callable[[pa.Table], pa.Table]) -> pa.Table:
+        """The panes where the slice ends, which are kept; `compact` merges the parts of each."""
+        kept = KeptPanes(self.folder)
+        panes = kept.added(compact, self.number, before, new)
+        kept.write(self.upto, panes, self.begin.commits if self.begin else None, self.settled_at)
+        return panes
 
     def _totals(self) -> tuple[pa.Table, dict[str, int]]:
         """The totals of groups without an end: those known before, with what has come and without what is gone."""
@@ -140,12 +157,6 @@ class Slice(Span):
     @property
     def _kept_totals(self) -> KeptRows:
         return KeptRows("totals", self.folder)
-
-    def lasting(self, totals: pa.Table) -> pa.Table:
-        """Totals, with the instant until which what they show is open."""
-        assert self.planned.retention is not None
-        until = pa.scalar(self.settled_at + self.planned.retention, INSTANT)
-        return totals.append_column(UNTIL, pa.repeat(until, totals.num_rows))
 
     def _leaving(self) -> Lowering:
         """The lowering over the rows of the commits before that are gone now."""
@@ -293,6 +304,13 @@ class Slice(Span):
         What is computed from the whole log each time takes rows as they are.
         """
         return Needed(self.step.shown, after, until, panes) if self.step.shown is not None else None
+
+
+def lasting(step: Slice, totals: pa.Table) -> pa.Table:
+    """Totals where a slice ends, with the instant until which what they show is open."""
+    assert step.planned.retention is not None
+    until = pa.scalar(step.settled_at + step.planned.retention, INSTANT)
+    return totals.append_column(UNTIL, pa.repeat(until, totals.num_rows))
 
 
 def _where(rows: DataFrame, tests: list[Column]) -> DataFrame:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from headwater.engine.kept import nullable
 from headwater.engine.prepared import Frames, Input, Instants, Prepared, PreparingSession, prepare
@@ -86,6 +86,12 @@ def inputs_of(some: Slice) -> list[Input]:
         schema = arrow_schema(topic, columns).append(pa.field(NEW, pa.bool_()))
         inputs.append(Input(name_of(number), schema, memory_schema(topic, columns)))
     return inputs
+
+
+def input_of(name: str, kinds: StructType) -> Input:
+    """Rows of these columns, as a plan is given them; what can be NULL is not said of any."""
+    kinds = StructType([StructField(each.name, each.dataType) for each in kinds])
+    return Input(name, to_arrow_schema(kinds, timezone="UTC"), kinds)
 
 
 def scans_of_step(some: Slice) -> list[Scan]:

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructType, TimestampType
 
 from headwater.engine.kept import as_kept, nullable
-from headwater.engine.prepared import Frames, Input, Instants, Prepared, PreparingSession, prepare
+from headwater.engine.prepared import Frames, Instants, Prepared, PreparingSession, prepare
 from headwater.engine.scan import columns_of, told_new
-from headwater.engine.slice import Slice
+from headwater.engine.slice import Slice, lasting
 from headwater.engine.source import arrow_schema
 from headwater.engine.span import BEGAN_AT, BEGINNING, SETTLED_AT
-from headwater.engine.step_plan import inputs_of, name_of, scans_of_step
+from headwater.engine.step_plan import input_of, inputs_of, name_of, scans_of_step
 from headwater.operators.aggregate.lowering.totals import UNTIL
 from headwater.operators.lowering.ledger import LOGGED, Tally
 
@@ -43,7 +42,7 @@ class TotalsPlan:
 
         def make(frames: Frames, marks: Instants) -> DataFrame:
             def before(kinds: StructType) -> DataFrame:
-                return frames.add(_input(_BEFORE, kinds)).drop(_BEFORE)
+                return frames.add(input_of(_BEFORE, kinds)).drop(_BEFORE)
 
             come = {scan: frames[name_of(number)] for number, scan in enumerate(scans)}
             gone = {scan: frames[f"{_GONE}{number}"] for number, scan in enumerate(scans)}
@@ -65,7 +64,7 @@ class TotalsPlan:
             return step.rows(None, totals=(aggregate, frames[_TOTALS].drop(_TOTALS)))
 
         lasting = StructType([*found.fields]).add(UNTIL, TimestampType())
-        rows = prepare(own, [_input(_TOTALS, lasting)], (BEGAN_AT, SETTLED_AT), show)
+        rows = prepare(own, [input_of(_TOTALS, lasting)], (BEGAN_AT, SETTLED_AT), show)
         return None if rows is None else cls(totals, tally, rows)
 
     def computed(self, some: Slice, before: pa.Table | None = None) -> tuple[pa.Table, dict[str, int]]:
@@ -80,17 +79,11 @@ class TotalsPlan:
         totals, counts = self.totals.run(tables, instants)
         totals = as_kept(totals)
         some.keep_totals(totals)
-        rows, _ = self.rows.run({_TOTALS: some.lasting(totals)}, instants)
+        rows, _ = self.rows.run({_TOTALS: lasting(some, totals)}, instants)
         return rows, {**self.tally.ledger(counts), LOGGED: some.logged()}
 
     def _columns(self, name: str) -> pa.Schema:
         return next(given.columns for given in self.totals.inputs if given.name == name)
-
-
-def _input(name: str, kinds: StructType) -> Input:
-    """Rows that are given; what can be NULL is not said of any."""
-    kinds = StructType([StructField(each.name, each.dataType) for each in kinds])
-    return Input(name, to_arrow_schema(kinds, timezone="UTC"), kinds)
 
 
 def _gives_back(totals: Prepared) -> bool:

@@ -11,6 +11,9 @@ from pyspark.sql import functions as F
 from headwater.operators import Stage
 from headwater.operators.lowering.stamp import MARK
 
+AFTER, UPTO = "__after", "__upto"
+"""The instants between which the groups end that are asked for, where they are given as columns of panes."""
+
 
 @dataclass(frozen=True)
 class Needed:

@@ -102,7 +102,7 @@ class Step:
     @property
     def reads_new(self) -> bool:
         """Tells whether a step costs what its new rows cost, however it is cut."""
-        return self.looks_back == "nothing" or self.adds in ("parts", "totals") or bool(self.touched) or self.asks
+        return self.looks_back == "nothing" or self.adds is not None or bool(self.touched) or self.asks
 
     def over_sums(self, aggregate: Aggregate, trace: Trace) -> Step:
         """The same over the sums of groups, to whose rows a trace leads."""
@@ -143,7 +143,7 @@ def step_of(
         or (execution.emit is model.Emit.FINAL and not panes and not totals and not parts and not once),
         as_they_come=at_once,
         paired=once or is_joined(root) or any(looked_up_by(root)),
-        anew=_anew(root, panes, once=once),
+        anew=_anew(root, once=once),
         trace=found.trace if found else None,
         untraced=found.untraced if found else "",
         looked_up=looked_up,
@@ -163,10 +163,8 @@ def _executor(step: Step, *, maintained: bool) -> Executor:
     return "slices" if step.adds != "parts" else "groups" if maintained else "parts"
 
 
-def _anew(root: Stage, panes: Aggregate | None, *, once: bool) -> str:
+def _anew(root: Stage, *, once: bool) -> str:
     """The reason why a small step is planned anew; none if one plan does for all."""
-    if panes:
-        return "panes are computed by several queries"
     if once:
         return "who is taken once is looked up by another query"
     if any(each.asks_python for each in root.walk()):

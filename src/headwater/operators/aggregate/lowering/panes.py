@@ -18,7 +18,7 @@ from headwater.operators.aggregate.lowering.merge import merged_by, merged_parts
 from headwater.operators.assign.lowering.window import whole
 from headwater.operators.assign.stage import pane_of
 from headwater.operators.lowering.columns import every, named_columns
-from headwater.operators.lowering.needed import Needed
+from headwater.operators.lowering.needed import AFTER, UPTO, Needed
 from headwater.operators.lowering.stamp import END, MARK, WINDOWS, later
 
 _MICROSECOND, _MILLISECOND = timedelta(microseconds=1), timedelta(milliseconds=1)
@@ -57,9 +57,11 @@ def _copied(panes: DataFrame, window: Hop | Cumulate, needed: Needed) -> DataFra
     last, pane = F.unix_micros(MARK), pane_of(window)
     nearest, farthest = F.lit(0).cast("bigint"), F.col(WINDOWS).cast("bigint") - 1
     if needed.until is not None:
-        nearest = F.greatest(nearest, whole(last - _micros(needed.until) + (pane // _MICROSECOND - 1), pane))
+        nearest = F.greatest(
+            nearest, whole(last - _micros(panes, UPTO, needed.until) + (pane // _MICROSECOND - 1), pane)
+        )
     if needed.after is not None:
-        farthest = F.least(farthest, whole(last - _micros(needed.after) - 1, pane))
+        farthest = F.least(farthest, whole(last - _micros(panes, AFTER, needed.after) - 1, pane))
     some = panes.withColumns({"__nearest": nearest, "__farthest": farthest}).where("__nearest <= __farthest")
     each = some.withColumn(_BACK, F.expr("explode(sequence(__nearest, __farthest))"))
     end = last - F.col(_BACK) * (pane // _MICROSECOND)
@@ -67,8 +69,9 @@ def _copied(panes: DataFrame, window: Hop | Cumulate, needed: Needed) -> DataFra
     return each.withColumns({END: F.timestamp_micros(end), _START: F.timestamp_micros(start)})
 
 
-def _micros(at: datetime) -> Column:
-    return F.unix_micros(F.lit(at))
+def _micros(panes: DataFrame, name: str, at: datetime) -> Column:
+    """An instant, which may be given with the panes: of a literal Spark makes a number while it plans."""
+    return F.unix_micros(F.col(name) if name in panes.columns else F.lit(at))
 
 
 def _keys(stage: Aggregate) -> list[Named]:
