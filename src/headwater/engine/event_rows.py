@@ -53,13 +53,13 @@ class EventRows:
         events = read_again(log, partial(self._events, log, reach, became_final, changed))
         if events is None:
             return None
-        found = {self.events: events}
+        rows_of = {self.events: events}
         for table, changes in new.items():
-            asked = self.slices.changes_of(table, reaches[table.relation].last, found, reach.since)
+            asked = self.slices.changes_of(table, reaches[table.relation].last, rows_of, reach.since)
             if asked is None:
                 return None
-            found[table] = in_log_order(pa.concat_tables([asked, changes])) if changes.num_rows else asked
-        return found if sum(rows.num_rows for rows in found.values()) <= recent.MOST else None
+            rows_of[table] = in_log_order(pa.concat_tables([asked, changes])) if changes.num_rows else asked
+        return rows_of if sum(rows.num_rows for rows in rows_of.values()) <= recent.MOST else None
 
     @cached_property
     def events(self) -> Scan:

@@ -40,12 +40,12 @@ class PanesPlan:
         stage, tally, scans = some.step.aggregate, Tally(), scans_of_step(some)
         if stage is None or not some.step.prepared:
             return None
-        found = StructType()
+        columns = StructType()
 
         def gathered(frames: Frames, marks: Instants) -> DataFrame:
             by_scan = {scan: frames[name_of(number)] for number, scan in enumerate(scans)}
             panes = replace(some, spark=own.session, frames=by_scan, marks=marks).new_panes(tally)
-            found.fields[:], found.names[:] = panes.schema.fields, panes.schema.names
+            columns.fields[:], columns.names[:] = panes.schema.fields, panes.schema.names
             return panes
 
         def merge(frames: Frames, _: Instants) -> DataFrame:
@@ -55,10 +55,10 @@ class PanesPlan:
             return replace(some, spark=own.session, marks=marks).rows(None, frames[_PANES].drop(_PANES))
 
         new = prepare(own, inputs_of(some), (BEGAN_AT, SETTLED_AT), gathered)
-        merged = prepare(own, [input_of(_PANES, found)], (), merge) if new else None
+        merged = prepare(own, [input_of(_PANES, columns)], (), merge) if new else None
         if new is None or merged is None or _kinds(new) != _kinds(merged):
             return None
-        asked = StructType([*found.fields]).add(AFTER, TimestampType()).add(UPTO, TimestampType())
+        asked = StructType([*columns.fields]).add(AFTER, TimestampType()).add(UPTO, TimestampType())
         rows = prepare(own, [input_of(_PANES, asked)], (BEGAN_AT, SETTLED_AT), show)
         return None if rows is None else cls(new, tally, merged, rows)
 

@@ -248,7 +248,7 @@ class SettleView:
             return step.computed()
 
     def _known(self, step: Slice) -> pa.Table | None:
-        """What is added to in a small step, as it is where that begins."""
+        """The totals or panes that a small step adds to, as they are where it begins."""
         if not step.read or not self._how.prepared:
             return None
         before = {"totals": step.totals_before, "panes": step.panes_before}.get(self._how.adds or "")

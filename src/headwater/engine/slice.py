@@ -129,14 +129,14 @@ class Slice(Span):
         tally, before = Tally(), self.totals_before()
         frame = self.totals(tally, None if before is None else lambda _: in_memory(self.spark, before))
         totals = collected(frame)
-        self.keep_totals(totals)
+        keep_totals(self, totals)
         return totals, self.counts(tally, frame)
 
     def totals_before(self) -> pa.Table | None:
         """The totals where the slice begins, as they were kept or made again; None if there was nothing."""
         if self.begin is None:
             return None
-        kept = self._kept_totals.read(self.begin.commits)
+        kept = KeptRows("totals", self.folder).read(self.begin.commits)
         if kept is not None:
             return kept
         assert self.step.aggregate is not None
@@ -149,14 +149,6 @@ class Slice(Span):
         leaves = bool(self.gone_frames) or (self.marks is None and self.gone_between() is not None)
         gone = total(self.step.aggregate, self._leaving(), self.began_at) if leaves else None
         return added(self.step.aggregate, None if before is None else before(come.schema), come, gone)
-
-    def keep_totals(self, totals: pa.Table) -> None:
-        """Keep the totals where the slice ends."""
-        self._kept_totals.write(self.upto, totals, self.begin.commits if self.begin else None)
-
-    @property
-    def _kept_totals(self) -> KeptRows:
-        return KeptRows("totals", self.folder)
 
     def _leaving(self) -> Lowering:
         """The lowering over the rows of the commits before that are gone now."""
@@ -304,6 +296,11 @@ class Slice(Span):
         What is computed from the whole log each time takes rows as they are.
         """
         return Needed(self.step.shown, after, until, panes) if self.step.shown is not None else None
+
+
+def keep_totals(step: Slice, totals: pa.Table) -> None:
+    """Keep the totals where a slice ends."""
+    KeptRows("totals", step.folder).write(step.upto, totals, step.begin.commits if step.begin else None)
 
 
 def lasting(step: Slice, totals: pa.Table) -> pa.Table:

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType, TimestampType
 from headwater.engine.kept import as_kept, nullable
 from headwater.engine.prepared import Frames, Instants, Prepared, PreparingSession, prepare
 from headwater.engine.scan import columns_of, told_new
-from headwater.engine.slice import Slice, lasting
+from headwater.engine.slice import Slice, keep_totals, lasting
 from headwater.engine.source import arrow_schema
 from headwater.engine.span import BEGAN_AT, BEGINNING, SETTLED_AT
 from headwater.engine.step_plan import input_of, inputs_of, name_of, scans_of_step
@@ -38,7 +38,7 @@ class TotalsPlan:
         """The plans of the steps of a view, of which this is one; None if they can't be prepared."""
         if not some.step.prepared:
             return None
-        tally, scans, found = Tally(), scans_of_step(some), StructType()
+        tally, scans, columns = Tally(), scans_of_step(some), StructType()
 
         def make(frames: Frames, marks: Instants) -> DataFrame:
             def before(kinds: StructType) -> DataFrame:
@@ -48,7 +48,7 @@ class TotalsPlan:
             gone = {scan: frames[f"{_GONE}{number}"] for number, scan in enumerate(scans)}
             step = replace(some, spark=own.session, frames=come, gone=some.read, gone_frames=gone, marks=marks)
             totals = step.totals(tally, before)
-            found.fields[:], found.names[:] = totals.schema.fields, totals.schema.names
+            columns.fields[:], columns.names[:] = totals.schema.fields, totals.schema.names
             return totals
 
         given = inputs_of(some)
@@ -63,7 +63,7 @@ class TotalsPlan:
             step = replace(some, spark=own.session, marks=marks)
             return step.rows(None, totals=(aggregate, frames[_TOTALS].drop(_TOTALS)))
 
-        lasting = StructType([*found.fields]).add(UNTIL, TimestampType())
+        lasting = StructType([*columns.fields]).add(UNTIL, TimestampType())
         rows = prepare(own, [input_of(_TOTALS, lasting)], (BEGAN_AT, SETTLED_AT), show)
         return None if rows is None else cls(totals, tally, rows)
 
@@ -78,7 +78,7 @@ class TotalsPlan:
             tables[f"{_GONE}{number}"] = told_new(some.gone.get(scan, nothing), after)
         totals, counts = self.totals.run(tables, instants)
         totals = as_kept(totals)
-        some.keep_totals(totals)
+        keep_totals(some, totals)
         rows, _ = self.rows.run({_TOTALS: lasting(some, totals)}, instants)
         return rows, {**self.tally.ledger(counts), LOGGED: some.logged()}
 
