@@ -20,6 +20,7 @@ import headwater as hw
 from headwater.sql.pattern import parse_step
 from headwater.testing import EXECUTIONS, compare, executions, read_script
 from headwater.testing.script import Script
+from tests.flows.test_flows import misdeed
 from tests.operators.matcher import Path, matches
 from tests.operators.test_matching import plain
 from tests.patterns.cases import CASES, OF_ROWS, START, STREAM, Case, Event, Events, events, of, total
@@ -136,12 +137,14 @@ def test_patterns_give_their_rows(number: int, execution: str, tmp_path: File, s
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "project.sql").write_text(STREAM + "\n".join(written(case) for case in group))
-    (done,) = executions(folder, script(tmp_path), [execution])
     wrong = {}
-    for case in group:
-        rows = done.rows(case.name).to_pylist()
-        if difference := compare(done.rows(case.name), expected(case)):
-            wrong[case.name] = f"{difference}\n{re.sub(' +', ' ', case.sql)}\n{len(rows)} rows"
+    for done in executions(folder, script(tmp_path), [execution]):
+        for case in group:
+            rows = done.rows(case.name)
+            if difference := compare(rows, expected(case)):
+                wrong[case.name] = f"{difference}\n{re.sub(' +', ' ', case.sql)}\n{rows.num_rows} rows"
+            elif said := misdeed(done, case.name):
+                wrong[case.name] = said
     assert not wrong, "\n\n".join(f"{name}, {execution}: {said}" for name, said in wrong.items())
 
 
