@@ -192,7 +192,7 @@ def refused_emit(view: model.View, root: Stage) -> tuple[str, str] | None:
             "Its rows have no end in time, so that none is ever final.",
             "Write emit = 'changes', or group by a window.",
         )
-    if key_of(view, root)[0].kind == "row" and not root.is_stateless:
+    if key_of(view, root)[0].kind == "row" and (not root.is_stateless or is_table(root)):
         if not settles(root):
             return (
                 "Its rows are never final, and have no key by which a change could find them.",

@@ -48,9 +48,11 @@ SELECT p.sku, s.id FROM products p LEFT JOIN stock s ON p.sku = s.sku AND s.piec
 
 --- UNION ALL of tables
 SELECT sku FROM products UNION ALL SELECT sku FROM stock
+-- says: can't keep its rows up to date
 
 --- UNION ALL of tables, with a key
 SELECT sku, 'p' AS kind, 0 AS id FROM products UNION ALL SELECT sku, 's', id FROM stock
+-- says: can't keep its rows up to date
 
 --- EXCEPT
 SELECT sku FROM products EXCEPT SELECT sku FROM stock
