@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import PositionRefused
+from tests.patience import until
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHOP = """
@@ -116,3 +119,48 @@ def test_what_was_let_go_of_by_a_compaction_is_refused(tmp_path: Path, spark: An
         shop.admin.compact("shops", timedelta(seconds=30))
         with pytest.raises(PositionRefused, match="can't be told as it was then"):
             shop.query(TOTALS.format(f"AS KNOWN AT {instant(60)}"))
+
+
+INSTANTS = 50
+
+
+def test_a_view_as_it_was_known_is_what_was_served_then_at_many_instants(tmp_path: Path, spark: Any) -> None:
+    """Snapshots that were taken while it ran, against what is computed from the log afterwards."""
+    del spark
+    chance, wall, snapshots = random.Random(7), [START], []
+    (tmp_path / "headwater.toml").write_text('name = "shop"')
+    (tmp_path / "shop.sql").write_text(SHOP)
+    with hw.open(tmp_path, now=lambda: wall[0]) as shop:
+        over = threading.Event()
+        running = threading.Thread(target=lambda: shop.run(stop=over, stays=True))
+        running.start()
+        try:
+            shop.append("shops", [{"id": f"s{number}", "town": f"t{number % 2}"} for number in range(4)])
+            for number in range(INSTANTS):
+                wall[0] = after(number)
+                happened = number * 5 - chance.randrange(12)
+                shop.append(
+                    "visits", [{"shop": "s1", "at": after(happened + n)} for n in range(chance.randrange(1, 4))]
+                )
+                name, place = f"o{chance.randrange(9)}", f"s{chance.randrange(4)}"
+                shop.append("orders", [order(name, place, f"{chance.randrange(90)}.50", happened)])
+                until(lambda: all(is_at_head(shop, view) for view in ("totals", "per_minute")))
+                snapshots.append([rows_of(shop, view, "") for view in ("totals", "per_minute")])
+        finally:
+            over.set()
+            running.join()
+        for number in range(INSTANTS):
+            known = f"AS KNOWN AT {instant(number)}"
+            assert [rows_of(shop, view, known) for view in ("totals", "per_minute")] == snapshots[number], number
+    assert len({str(rows) for rows in snapshots}) > INSTANTS / 2
+
+
+def is_at_head(shop: hw.Project, view: str) -> bool:
+    served = shop.views.served(view)
+    if served is None or served.position is None:
+        return False
+    return all(commit == max(shop.log.head(name), 0) for name, commit in served.position.commits)
+
+
+def rows_of(shop: hw.Project, view: str, known: str) -> list[str]:
+    return sorted(map(str, shop.query(f"SELECT * FROM {view} {known}").to_pylist()))

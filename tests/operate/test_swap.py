@@ -351,6 +351,7 @@ def test_a_policy_holds_what_has_changed_over_a_restart(folder: Path) -> None:
         caught_up(project)
         assert rows(project)[0]["n"] == 6
         assert project.versions.is_held("shops")
+        assert [view["held"] for view in project.status().as_dict()["views"]] == [True]
         assert project.versions.promote("shops").version == 2
         (done,) = project.admin.replay()
         assert (done.error, done.version, rows(project)[0]["n"]) == (None, 3, 12), "the declaration is the same"

@@ -6,9 +6,10 @@ import json
 import math
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,25 @@ def test_one_reads_ones_own_write(filled: Bank) -> None:
     threading.Timer(0.2, lambda: filled.write([("c9", "1.00", 1)])).start()
     found = filled.client.get(f"/views/spend?after={token}&timeout=30&card=c9")
     assert [row["card"] for row in found.json()["rows"]] == ["c9"]
+
+
+def test_a_view_is_asked_as_it_was_known(bank: Bank, spark: Any) -> None:
+    del spark  # it is begun
+    project = bank.project
+    project.append("payments", [event(1), event(2, "c2")])
+    then = datetime.now(UTC).isoformat()
+    time.sleep(0.01)
+    project.append("payments", [event(3), event(4, at="2026-01-01T12:02:30Z")])
+    bank.write([("c1", "19.00", 2)])
+
+    def asked(**parameters: str) -> Any:
+        return bank.client.get("/views/spend", params=parameters).json()
+
+    assert [(row["card"], row["n"]) for row in asked(known_at=then)["rows"]] == [("c1", 1), ("c2", 1)]
+    some = asked(known_at=then, card="c2", limit="1")
+    assert ([row["n"] for row in some["rows"]], some["more"], some["known_at"]) == ([1], False, then)
+    assert [row["n"] for row in asked(known_at=datetime.now(UTC).isoformat(), order="card,-n")["rows"]] == [2, 1, 1]
+    assert bank.client.get("/views/spend?known_at=noon").status_code == 400
 
 
 def test_those_who_wait_do_not_stand_in_the_way_of_others(filled: Bank, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,7 @@ def _view(view: ViewStatus) -> dict[str, Any]:
     return {
         "view": view.view,
         "state": view.state,
-        "version": view.version,
+        "version": f"{view.version} (held)" if view.held else view.version,
         "lag": view.lag,
         "watermark": view.watermark,
         "rows in": ledger.rows_in if ledger else None,

@@ -151,6 +151,7 @@ class ViewInspection:
             ),
             paused,
             unsound,
+            self._catalog.holds.is_held(planned.name),
         )
 
     def _store_status(

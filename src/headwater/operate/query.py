@@ -107,6 +107,15 @@ class Queries:
                 raise _without_rows(view)
             return opened.served, opened.rows(selection)
 
+    def rows_then(self, view: str, selection: Selection, known_at: datetime) -> pa.Table:
+        """The rows that a selection chooses of a view as it was with what had arrived by an instant."""
+        planned = self.plan().view(view)
+        if not planned.view.materialized:
+            raise _without_rows(planned.name)
+        then = readable_then(planned, partial(self.then, planned.name, as_of=None, known_at=known_at))
+        statement = statement_of(selection.in_needed_order())
+        return answer(statement, {VIEW: then}, self.engine, datetime.now(UTC))
+
     def rows_of_table(self, name: str, selection: Selection, version: TableVersion) -> tuple[int, pa.Table]:
         """The commit that a table is at, and the rows that a selection chooses of a version of it."""
         table = TableLog(self.log_of(name))

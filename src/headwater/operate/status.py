@@ -94,7 +94,8 @@ class ViewStatus:
     `state` is `starting`, `following`, `waiting` (an attempt failed, the next one is due) or `stopped` where the view
     runs, here or in another process, else `at rest`; `empty` if it has no rows to serve yet, `unreachable` if its store
     can't be asked; `paused` if the operator has paused it, and the field `paused` says since when and why; `unsound` if
-    Spark dropped rows of the version that is served, or of one that was to take its place. `stores` are all that it is
+    Spark dropped rows of the version that is served, or of one that was to take its place. One that is `held` serves
+    its version until another one is promoted. `stores` are all that it is
     kept in, the one that leads first: what is told of the view is told of that one.
     """
 
@@ -112,6 +113,7 @@ class ViewStatus:
     stores: tuple[StoreStatus, ...] = ()
     paused: Paused | None = None
     unsound: Unsound | None = None
+    held: bool = False
 
     @property
     def has_stopped(self) -> bool:
@@ -207,7 +209,7 @@ def topic_status(
     return TopicStatus(log.topic.name, log.head, *counts, watermark, sources, *why, paused, lost_of(log), log.unknown)
 
 
-_NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark")
+_NAMES = ("view", "state", "execution", "emit", "store", "version", "watermark", "held")
 _FIGURES = (
     "batches", "events", "rows", "events_per_second", "rows_per_second", "freshness_p50", "freshness_p99",
     "batch_p50", "batch_p99", "writing_p50", "writing_p99", "state_bytes", "written_at", "note", "error",

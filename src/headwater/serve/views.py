@@ -12,15 +12,18 @@ from fastapi.concurrency import run_in_threadpool
 from headwater.errors import ArgumentRefused
 from headwater.model import parse_duration
 from headwater.operate.why import MOST, read_row
+from headwater.plan import PlannedView
 from headwater.serve.access import Reads
 from headwater.serve.encode import answer
 from headwater.serve.page import ANSWERS, Asked, page, page_at_once
 from headwater.serve.reach import Way
 from headwater.serve.role import Access
+from headwater.serve.selection import read_instant, read_selection
 from headwater.serve.service import Service
 from headwater.serve.token import read
 
 DEFAULT_WAIT = timedelta(seconds=5)
+KNOWN_AT = "known_at"
 
 
 def routes(service: Service) -> APIRouter:
@@ -33,14 +36,16 @@ def routes(service: Service) -> APIRouter:
         name: str,
         request: Request,
         access: Reads,
-        after: str | None = None,  # noqa: ARG001  # these two are told by the description, and read below
+        after: str | None = None,  # noqa: ARG001  # these are told by the description, and read below
         timeout: str | None = None,  # noqa: ARG001
+        known_at: str | None = None,  # noqa: ARG001
     ) -> Response:
         """Rows of a view: by `column=value`, `column.gte=value` …, with `order`, `limit` and `page`.
 
         `after` is a token that an append answered: the view is waited for, at most `timeout`, so that one reads one's
-        own write. `Accept: application/vnd.apache.arrow.stream` asks for them as Arrow. An answer has an `ETag`: as
-        `If-None-Match` it is answered with 304, without rows, for as long as nothing has changed.
+        own write. `known_at` asks for what the view had when no more had arrived by an instant: it is computed from the
+        log by Spark, as JSON. `Accept: application/vnd.apache.arrow.stream` asks for rows as Arrow. An answer has an
+        `ETag`: as `If-None-Match` it is answered with 304, without rows, for as long as nothing has changed.
         """
         return await rows_of(service, access, name, request.query_params.multi_items(), request.headers)
 
@@ -95,6 +100,8 @@ async def rows_of(
     access.check_view(name)
     project, options = service.project, dict(parameters)
     view, after = project.plan().view(name), options.get("after")
+    if KNOWN_AT in options:
+        return await run_in_threadpool(_then, service, view, parameters)
     if after is not None:
         position = await run_in_threadpool(read, project, after)
         way = Way(project, service.positions, view.name, position)
@@ -102,6 +109,17 @@ async def rows_of(
     asked = Asked.of(parameters, headers)
     at_once = page_at_once(service, view, asked)
     return await run_in_threadpool(page, service, view, asked) if at_once is None else at_once
+
+
+def _then(service: Service, view: PlannedView, parameters: list[tuple[str, str]]) -> Response:
+    """The rows of a view as it was with what had arrived by an instant: a query on the log by Spark."""
+    text = dict(parameters)[KNOWN_AT]
+    known_at, others = read_instant(text), [pair for pair in parameters if pair[0] != KNOWN_AT]
+    chosen = read_selection(view.columns, view.key.columns, others, service.settings.page_rows)
+    with service.queries.taken():
+        rows = service.project.views.opened().ask.queries.rows_then(view.name, chosen.rows(), known_at)
+    told = {"view": view.name, KNOWN_AT: text, "rows": rows.slice(0, chosen.limit).to_pylist()}
+    return answer(told | {"page": chosen.page, "more": rows.num_rows > chosen.limit})
 
 
 def patience(text: str | None, longest: timedelta) -> timedelta:
