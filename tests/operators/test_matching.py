@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -315,3 +316,36 @@ def test_batches_may_be_cut_anywhere(rows: list[dict[str, Any]], size: int, step
     batches = table(rows).combine_chunks().to_batches(max_chunksize=size)
     parts = [pa.Table.from_batches([batch]) for batch in matching.stream(iter(batches), whole.schema, None)]
     assert found(pa.concat_tables([whole.slice(0, 0), *parts])) == found(whole)
+
+
+def test_a_search_that_tries_too_much_stops_with_the_row_at_which_it_began() -> None:
+    rows = [
+        {"key": "x", "time": place, "position": place, "value": 1, "limit": 0, "a": True, "b": True, "c": False}
+        for place in range(40)
+    ]
+    step = Sequence((Repeat(Alternation((Variable("a"), Variable("b"))), 1, None), Variable("c")))
+    never = Operation("<", (Total("sum", "value", frozenset({0, 1, 2}), pa.int64()), OfRow("value")), pa.bool_())
+    always = Operation("not", (never,), pa.bool_())
+    matching = Matching(
+        ("key",), "at", "mark", "position", program_of(step, NAMES), NAMES, 100, 0, Going("next row"), {1: always}
+    )
+    with pytest.raises(ViewFailed, match="has tried 1,000,000 ways") as raised:
+        matching.matched(table(rows))
+    assert "It is the row of key = x, at = 1970-01-01 00:00:00+00:00." in str(raised.value)
+
+
+def test_a_condition_that_divides_by_zero_stops_with_its_row_unless_that_may_still_change() -> None:
+    rows = [
+        {"key": "x", "time": place, "position": place, "value": 0, "limit": 4, "a": True, "b": True, "c": True}
+        for place in range(3)
+    ]
+    ratio = Operation("/", (OfRow("limit"), OfMatch("value", frozenset({0}), last=True)), pa.float64())
+    large = Operation(">", (ratio, OfRow("limit")), pa.bool_())
+    step = Sequence((Variable("a"), Variable("b")))
+    matching = Matching(
+        ("key",), "at", "mark", "position", program_of(step, NAMES), NAMES, 10, 0, Going("next row"), {1: large}
+    )
+    with pytest.raises(ViewFailed, match=r'the condition of "b" can\'t be computed: it divides by zero') as raised:
+        matching.matched(table(rows), upto=5)
+    assert "at = 1970-01-01 00:00:00.000001+00:00" in str(raised.value)
+    assert matching.matched(table(rows), upto=0).num_rows == 0
