@@ -40,3 +40,4 @@ MATCH_RECOGNIZE (
 -- Not carried over: Edit the declaration; a run takes it over with `headwater promote`.
 -- ALTER TABLE steps SET ('rows-per-second' = '5')
 
+-- headwater check: ok
