@@ -21,14 +21,22 @@ _logger = logging.getLogger("headwater.run")
 def events_gone(planned: PlannedView, version: Version, store: Store, logs: Mapping[str, TopicLog]) -> int:
     """The number of events that a version, built by this plan, has read and that the log no longer has.
 
-    It is known of views that read streams alone: of tables changes go that were replaced, and these lose no row.
+    It is known of views that read streams alone: of tables changes go that were replaced, and these lose no row. Events
+    that were declared lost are let go of by whoever did that: they aren't counted in logs that nothing was trimmed of.
     """
     scans = planned.scans
     if version.position is None or any(scan.kind != "stream" or scan.relation not in logs for scan in scans):
         return 0
+    if all(_has_its_beginning(logs[scan.relation]) for scan in scans):
+        return 0
     commits = dict(version.position.commits)
     there = sum(count_rows(logs[scan.relation], 0, commits[scan.relation]) for scan in scans)
     return max(0, store.ledger(planned.name, version.target.version).get("logged", 0) - there)
+
+
+def _has_its_beginning(log: TopicLog) -> bool:
+    """Tells whether the first rows of a log are there: a log is trimmed from its beginning."""
+    return any(file.commits[0] == 1 for file in log.snapshot().files.values())
 
 
 def hold_where_gone(

@@ -20,6 +20,8 @@ SELECT * FROM (SELECT shop, sku, pieces FROM stock) PIVOT (sum(pieces) FOR shop 
 
 --- UNPIVOT
 SELECT * FROM (SELECT id, pieces, id * 2 AS twice FROM stock) UNPIVOT (value FOR kind IN (pieces, twice))
+-- says: can't keep its rows up to date
+-- mend: SELECT * FROM (SELECT ==> WITH (key = 'id, kind') AS SELECT * FROM (SELECT
 -- duckdb: SELECT id, unnest(['pieces', 'twice']), unnest([pieces, id * 2]) FROM stock
 
 --- transform
