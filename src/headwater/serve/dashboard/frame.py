@@ -43,8 +43,8 @@ def _header(visit: Visit) -> None:
 
     async def turn() -> None:
         is_dark = await ui.run_javascript("document.body.classList.contains('body--dark')")
-        dark.set_value(not is_dark)
         ui.run_javascript(_REMEMBER.format(THEME, "light" if is_dark else "dark"))
+        dark.set_value(not is_dark)  # behind it, so that what is seen has been remembered
 
     with ui.header().classes("items-center gap-3 px-4 py-0").style("height: 44px; flex-wrap: nowrap"):
         ui.icon("waves", size="20px").classes("accent")
