@@ -80,6 +80,18 @@ def look_at_a_stream(page: Page, shots: Path) -> None:
 
 def ask(page: Page, shots: Path) -> None:
     page.get_by_role("link", name="query").click()
+    write_a_question(page)
+    with suppress(AssertionError):  # keys that come faster than a busy page takes them may be lost: one writes again
+        expect(page.get_by_role("columnheader", name="paid")).to_be_visible(timeout=30_000)
+    if not page.get_by_role("columnheader", name="paid").is_visible():
+        page.reload()
+        write_a_question(page)
+    expect(page.get_by_role("columnheader", name="paid")).to_be_visible()
+    expect(page.get_by_text(re.compile("^6 rows in"))).to_be_visible()
+    page.screenshot(path=shots / "query.png")
+
+
+def write_a_question(page: Page) -> None:
     for patience in (10_000, 20_000, 40_000, 80_000):  # who types before the names are there is offered none of them
         page.locator(".cm-content").click()
         page.keyboard.press("Control+A")
@@ -92,9 +104,6 @@ def ask(page: Page, shots: Path) -> None:
     page.keyboard.type(" GROUP BY country")
     page.keyboard.press("Escape")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("columnheader", name="paid")).to_be_visible()
-    expect(page.get_by_text(re.compile("^6 rows in"))).to_be_visible()
-    page.screenshot(path=shots / "query.png")
 
 
 def walk(page: Page, url: str, shots: Path) -> None:
